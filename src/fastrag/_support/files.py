@@ -1,0 +1,47 @@
+"""Writing files so that a reader sees the old one or the new one, never half of either."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from pathlib import Path
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write ``data`` to ``path`` through a temporary file in the same folder, fsync and rename.
+
+    An existing file keeps its permissions; a symbolic link is followed, so the link stays. The folder is created
+    if absent. On any failure the old file is untouched and the temporary one removed.
+
+    Raises:
+        OSError: The folder or file cannot be written.
+    """
+    path = Path(os.path.realpath(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The name is kept short: a suffix on a 255-byte file name would be refused.
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            with contextlib.suppress(FileNotFoundError):
+                os.chmod(temporary, path.stat().st_mode & 0o7777)  # noqa: PTH101
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+    _fsync_folder(path.parent)
+
+
+def _fsync_folder(folder: Path) -> None:
+    # Makes the rename itself durable. Windows cannot open a folder; there the rename is as durable as it gets.
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

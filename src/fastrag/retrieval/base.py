@@ -1,0 +1,31 @@
+"""What every retriever is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from fastrag.document import Document
+from fastrag.store.filters import Filter
+
+
+class Retriever(ABC):
+    """Finds the Documents that may answer a question, best first."""
+
+    @abstractmethod
+    async def retrieve(
+        self, question: str, *, k: int | None = None, filter: Filter | None = None
+    ) -> list[Document]:
+        """At most ``k`` new Documents, best first, with ``metadata["score"]`` and ``metadata["rank"]`` (from 1).
+
+        Args:
+            question: What to look for; not empty.
+            k: How many at the most; None means the retriever's own default.
+            filter: Only Documents whose metadata satisfies it; joined (And) with the retriever's own, if any.
+
+        Returns:
+            Fewer than ``k``, down to an empty list, where fewer match.
+
+        Raises:
+            ConfigurationError: The question is empty or ``k`` is below 1.
+            FastRAGError: The store or the embedder failed.
+        """
