@@ -37,13 +37,14 @@ class QueryOutcome:
 class DistributionSummary:
     """A run's scores for one metric, never collapsed to a single mean.
 
-    ``missing`` counts the scores that are None or NaN; they are dropped before anything else is computed over
-    what is left (``count`` of them). ``std`` is the population's (divisor n). ``percentiles`` has the keys
-    ``p1 p5 p10 p25 p50 p75 p90 p95 p99``, by linear interpolation between closest ranks (h = (n-1)p/100; Hyndman
-    and Fan 1996, definition 7). Without any score, ``count`` is 0 and everything else is 0.0.
+    ``missing`` counts the scores that are None or NaN; they are dropped before anything else is computed
+    over what is left (``count`` of them). ``std`` is the population's (divisor n). ``percentiles`` has
+    the keys ``p1 p5 p10 p25 p50 p75 p90 p95 p99``, by linear interpolation between closest ranks (h =
+    (n-1)p/100; Hyndman and Fan 1996, definition 7). Without any score, ``count`` is 0 and everything else
+    is 0.0.
 
-    Every value is computed exactly and rounded once to the nearest double. An infinite score is a score: means and
-    percentiles take the limit, NaN where there is none.
+    Every value is computed exactly and rounded once to the nearest double. An infinite score is a score:
+    means and percentiles take the limit, NaN where there is none.
     """
 
     count: int
@@ -80,9 +81,9 @@ class DistributionSummary:
 class Metric(ABC):
     """One measurement, computed per sample and aggregated over a run.
 
-    A metric carries its own dependencies as class attributes, so Benchmark can refuse an unsatisfiable request
-    at construction rather than silently returning a number that means nothing. One object scores many samples
-    at once: keep no per-sample state in it.
+    A metric carries its own dependencies as class attributes, so Benchmark can refuse an unsatisfiable
+    request at construction rather than silently returning a number that means nothing. One object scores
+    many samples at once: keep no per-sample state in it.
 
     >>> class AnswerLength(Metric):
     ...     needs_answer = True

@@ -5,8 +5,8 @@ Benchmark looks for these on every `Metric`, and does without where they are abs
 ``needs_reference_answer: bool``
     True when the metric reads ``sample.reference_answer``. Benchmark refuses it where no sample has one.
 ``needs_token_counts: bool``
-    True when the metric reads ``outcome.input_tokens`` or ``outcome.output_tokens``. Benchmark refuses it over a
-    bare Retriever, which never has them.
+    True when the metric reads ``outcome.input_tokens`` or ``outcome.output_tokens``. Benchmark refuses it
+    over a bare Retriever, which never has them.
 ``missing_reason(sample, outcome) -> str``
     Why the metric gave None for this sample, for the sample's ``error``. Called only after it gave None.
 """
@@ -22,7 +22,8 @@ from fastrag.benchmark.samples import EvalSample
 class ComputedMetric(Metric):
     """A metric computed on the spot: implement ``compute`` instead of ``score``.
 
-    Benchmark calls ``compute`` directly, which saves a coroutine a score; it should take less than a millisecond.
+    Benchmark calls ``compute`` directly, which saves a coroutine a score; it should take less than a
+    millisecond.
 
     >>> class Sources(ComputedMetric):
     ...     name = "sources"
