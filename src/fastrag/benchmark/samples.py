@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 
@@ -38,3 +39,29 @@ class EvalSample:
     relevant_spans: Sequence[Span] = field(default_factory=list)
     id: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
+
+
+def read_samples(path: str | Path) -> list[EvalSample]:
+    """Read a sample set: JSON lines (``.jsonl``), or a JSON list (any other name), of objects with EvalSample's fields.
+
+    Only ``question`` has to be there. ``relevant_ids`` is a list of ids or an object id -> gain;
+    ``relevant_spans`` a list of ``[uri, start, end]``. A sample without an ``id`` gets its position, from 0.
+
+    Raises:
+        ConfigurationError: The file cannot be read, or something in it is not a sample; names the file, the line
+            or position, and the reason. Unknown fields are refused, so that a misspelt one is not ignored.
+    """
+    from fastrag.benchmark import sample_file  # decoding by msgspec is paid for only when a file is touched
+
+    return sample_file.read(Path(path))
+
+
+def write_samples(path: str | Path, samples: Sequence[EvalSample]) -> None:
+    """Write a sample set that `read_samples` reads back equal, atomically, in the form that the name asks for.
+
+    Raises:
+        ConfigurationError: A sample cannot be written as JSON, or ``path`` cannot be written.
+    """
+    from fastrag.benchmark import sample_file
+
+    sample_file.write(Path(path), samples)

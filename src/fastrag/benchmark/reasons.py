@@ -1,0 +1,66 @@
+"""Why a score is missing: the text that goes into ``SampleResult.error``, and reading it back.
+
+An errored sample's text is the exception: ``TimeoutError: no answer within 2.0 s``. An incomplete sample's text has
+one part a metric, joined by ``"; "``, each ``METRIC: KIND: DETAIL``:
+
+============== ==================================================================================
+kind           what it means
+============== ==================================================================================
+not_applicable the sample lacks what the metric needs: nobody could be scored on it
+not_measured   the metric returned None for another reason
+invalid_score  the metric returned NaN, an infinity or something that is no number
+metric_error   the metric raised
+============== ==================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from fastrag.benchmark.results import SampleResult
+
+Kind = Literal["not_applicable", "not_measured", "invalid_score", "metric_error", "pipeline_error"]
+
+_MAX_CHARACTERS = 2_000
+
+
+def describe_error(error: BaseException) -> str:
+    """The exception's type and message, at most 2,000 characters; never raises, whatever the exception does.
+
+    >>> describe_error(KeyError("price"))
+    "KeyError: 'price'"
+    """
+    try:
+        message = str(error)
+    except Exception as failure:  # noqa: BLE001 - the exception is a stranger's code
+        message = f"<its message could not be read: {type(failure).__name__}>"
+    if isinstance(error, BaseExceptionGroup):
+        # The group's own message ("unhandled errors in a TaskGroup") says nothing; its members do.
+        message += " [" + ", ".join(describe_error(member) for member in error.exceptions[:3]) + "]"
+    name = type(error).__name__
+    return shorten(f"{name}: {message}" if message else name)
+
+
+def shorten(text: str) -> str:
+    """``text`` cut to 2,000 characters, with the number left out said."""
+    if len(text) <= _MAX_CHARACTERS:
+        return text
+    return f"{text[:_MAX_CHARACTERS]}... ({len(text) - _MAX_CHARACTERS:,} more characters)"
+
+
+def join_reasons(reasons: Mapping[str, tuple[Kind, str]]) -> str:
+    """The ``error`` text of an incomplete sample, from metric name -> (kind, detail).
+
+    >>> join_reasons({"ndcg@10": ("not_applicable", "no relevant_ids")})
+    'ndcg@10: not_applicable: no relevant_ids'
+    """
+    # "; " parts the reasons, so that a detail (an exception's text, say) must not contain it.
+    return "; ".join(f"{name}: {kind}: {detail.replace('; ', ', ')}" for name, (kind, detail) in reasons.items())
+
+
+def is_not_applicable(sample: SampleResult, metric: str) -> bool:
+    """Whether ``metric`` is missing on this sample because the sample lacks what it needs, whoever answers."""
+    if sample.status == "errored" or sample.error is None or sample.scores.get(metric) is not None:
+        return False
+    return any(part.startswith(f"{metric}: not_applicable: ") for part in sample.error.split("; "))

@@ -1,0 +1,113 @@
+"""Results as tables that fit a terminal of 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fastrag.benchmark.metrics.base import DistributionSummary
+from fastrag.benchmark.results import BenchmarkResult
+from fastrag.benchmark.statistics import mean_interval
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+_ABSENT = "-"
+_ERRORS_SHOWN = 5
+
+
+def print_results(results: Sequence[BenchmarkResult], console: Console) -> None:
+    """Print a table of every metric of every run, and under it what failed and why."""
+    console.print(results_table(results))
+    note = f"n: measured of asked; 95 % interval of the mean: Student's t.{_marks(results)}"
+    console.print(note, style="dim", highlight=False)
+    for result in results:
+        for line in trouble_lines(result):
+            console.print(line, markup=False, highlight=False)
+
+
+def results_table(results: Sequence[BenchmarkResult]) -> Table:
+    """One row a metric and run: mean with its interval, n and coverage, median and 95th percentile."""
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("metric", no_wrap=True)
+    table.add_column("run", overflow="fold")
+    for heading in ("mean", "95 % interval", "n", "cov", "p50", "p95"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    names = list(dict.fromkeys(name for result in results for name in result.summary))
+    for name in names:
+        having = [result for result in results if name in result.summary]
+        for position, result in enumerate(having):
+            last = position == len(having) - 1
+            label = escape(_line(name)) if position == 0 else ""
+            table.add_row(label, escape(_line(result.name)), *_cells(result, name), end_section=last)
+    return table
+
+
+def trouble_lines(result: BenchmarkResult) -> list[str]:
+    """What a run's statuses are and why samples errored, the most frequent reasons first; one text a line."""
+    counts = result.status
+    asked = counts.successful + counts.errored + counts.incomplete
+    lines = [
+        f"{_line(result.name)}: {asked} questions in {result.duration_s:.1f} s: {counts.successful} successful, "
+        f"{counts.errored} errored, {counts.incomplete} incomplete"
+    ]
+    for status in ("errored", "incomplete"):
+        reasons: dict[str, int] = {}
+        for sample in result.samples:
+            if sample.status == status:
+                reason = _line(sample.error or "no reason recorded")
+                reasons[reason] = reasons.get(reason, 0) + 1
+        frequent = sorted(reasons.items(), key=lambda item: -item[1])
+        lines += [f"  {status} {count} x {reason}" for reason, count in frequent[:_ERRORS_SHOWN]]
+        if len(frequent) > _ERRORS_SHOWN:
+            lines.append(f"  and {len(frequent) - _ERRORS_SHOWN} other reasons for {status} questions")
+    return lines
+
+
+def _cells(result: BenchmarkResult, name: str) -> tuple[str, ...]:
+    summary = result.summary[name]
+    asked = summary.count + summary.missing
+    n = f"{summary.count}/{asked}"
+    if summary.count == 0:
+        return _ABSENT, _ABSENT, n, _ABSENT, _ABSENT, _ABSENT
+    interval = mean_interval([sample.scores.get(name) for sample in result.samples])
+    decimals = _decimals(summary)
+    p95 = summary.percentiles.get("p95")
+    return (
+        f"{summary.mean:.{decimals}f}",
+        f"{interval.low:.{decimals}f}..{interval.high:.{decimals}f}" if interval else _ABSENT,
+        n,
+        f"{summary.count / asked:.0%}",
+        f"{summary.median:.{decimals}f}",
+        _ABSENT if p95 is None else f"{p95:.{decimals}f}{_mark(summary)}",
+    )
+
+
+def _decimals(summary: DistributionSummary) -> int:
+    # Three for scores from 0 to 1, fewer for milliseconds and token counts, more for fractions of a cent.
+    size = max(abs(summary.min), abs(summary.max))
+    if size >= 100:
+        return 0
+    if size > 1:
+        return 1
+    return 3 if size >= 0.1 or size == 0 else 6
+
+
+def _mark(summary: DistributionSummary) -> str:
+    # With fewer than 20 values the 95th percentile is little more than the largest of them.
+    return "" if summary.count >= 20 else "*"
+
+
+def _marks(results: Sequence[BenchmarkResult]) -> str:
+    marked = any(_mark(summary) for result in results for summary in result.summary.values() if summary.count)
+    return " *: from fewer than 20 values." if marked else ""
+
+
+def _line(text: str) -> str:
+    """``text`` on one line, without control characters: a reply must not steer the terminal."""
+    return "".join(character if character.isprintable() else " " for character in text)[:160]

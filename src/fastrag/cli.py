@@ -1,0 +1,302 @@
+"""The ``fastrag`` command: one thin subcommand per capability.
+
+Exit codes: 0 done, 1 the job failed, 2 wrong usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from fastrag.errors import FastRAGError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fastrag.embedding import Embedder
+    from fastrag.llm import LLM
+    from fastrag.retrieval import Retriever
+    from fastrag.store import LanceStore
+
+_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    >>> main(["best", "no-such-folder", "--metric", "ndcg@10"])
+    1
+    """
+    options = _parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], None] = options.command
+    try:
+        command(options)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader of a pipe (head, less) has seen enough; the interpreter must not complain when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        if options.debug:
+            raise
+        if isinstance(error, FastRAGError):
+            _say(f"error: {error}")
+        else:
+            _say(f"unexpected error: {type(error).__name__}: {error} (see the traceback with --debug)")
+        return 1
+    return 0
+
+
+def _demo(options: argparse.Namespace) -> None:
+    from fastrag.demo.run import run_demo
+
+    asyncio.run(run_demo(options.folder, model_dir=options.model_dir, console=_console()))
+
+
+def _ingest(options: argparse.Namespace) -> None:
+    asyncio.run(_ingest_async(options))
+
+
+async def _ingest_async(options: argparse.Namespace) -> None:
+    from fastrag.ingest import ingest
+
+    embedder = None if options.lexical_only else _embedder(options)
+    store = _store(options.index)
+    try:
+        report = await ingest(options.paths, store=store, embedder=embedder, progress=True)
+    finally:
+        await store.close()
+        if embedder is not None:
+            await embedder.close()
+    console = _console()
+    console.print(str(report), markup=False, highlight=False)
+    for failure in report.failures:
+        console.print(f"  failed: {failure.source}: {failure.reason}", markup=False, highlight=False)
+    if report.failures:
+        raise FastRAGError(f"{len(report.failures)} documents could not be ingested; everything else is stored")
+
+
+def _ask(options: argparse.Namespace) -> None:
+    asyncio.run(_ask_async(options))
+
+
+async def _ask_async(options: argparse.Namespace) -> None:
+    from fastrag.query import QueryEngine
+
+    if not options.index.exists():
+        raise FastRAGError(f"{options.index}: no index there; make one with: fastrag ingest FOLDER --index DIR")
+    store = _store(options.index)
+    embedder = None if options.retriever == "lexical" else _embedder(options)
+    llm = _llm(options)
+    try:
+        retriever = _retriever(options.retriever, store, embedder)
+        result = await QueryEngine(retriever, llm, k=options.k).query(options.question)
+    finally:
+        await llm.close()
+        await store.close()
+        if embedder is not None:
+            await embedder.close()
+    console = _console()
+    console.print(result.answer or "(no answer: the sources do not say)", markup=False, highlight=False)
+    for number, source in enumerate(result.sources, start=1):
+        mark = "*" if number in result.citations else " "
+        score = source.metadata["score"]
+        console.print(f"{mark}[{number}] {source.id}  score {score:.4f}", markup=False, highlight=False)
+
+
+def _show(options: argparse.Namespace) -> None:
+    from fastrag.benchmark.report.terminal import print_results
+    from fastrag.benchmark.result_file import load_all
+
+    print_results(load_all(options.paths), _console())
+
+
+def _best(options: argparse.Namespace) -> None:
+    from fastrag.benchmark import best
+    from fastrag.benchmark.report.terminal import print_results
+    from fastrag.benchmark.result_file import load_all
+
+    results = load_all(options.paths)
+    winner = best(results, options.metric, min_coverage=options.min_coverage)
+    console = _console()
+    console.print(f"best by {options.metric}: {winner.name}", markup=False, highlight=False)
+    print_results([winner], console)
+
+
+def _store(index: Path) -> LanceStore:
+    from fastrag.store import LanceStore
+
+    return LanceStore(index)
+
+
+def _embedder(options: argparse.Namespace) -> Embedder:
+    from fastrag.embedding import LocalEmbedder, OpenAICompatibleEmbedder
+
+    if options.embedding_url:
+        return OpenAICompatibleEmbedder(options.embedding_model, base_url=options.embedding_url)
+    return LocalEmbedder(options.embedding_model, model_dir=options.model_dir)
+
+
+def _retriever(kind: str, store: LanceStore, embedder: Embedder | None) -> Retriever:
+    from fastrag.retrieval import DenseRetriever, HybridRetriever, LexicalRetriever
+
+    if embedder is None:
+        return LexicalRetriever(store)
+    return DenseRetriever(store, embedder) if kind == "dense" else HybridRetriever.of(store, embedder)
+
+
+def _llm(options: argparse.Namespace) -> LLM:
+    from fastrag.llm import ExtractiveLLM, OpenAICompatibleLLM
+
+    if options.llm is None:
+        return ExtractiveLLM()
+    return OpenAICompatibleLLM(options.llm, base_url=options.llm_url)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(soft_wrap=False)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"fastrag: {text}\n")
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"fastrag: wrong usage: {message}\nTry: {self.prog} --help\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="fastrag",
+        description="Index documents, ask them questions, and benchmark retrieval-augmented pipelines honestly.",
+        epilog="Start with: fastrag demo\nExit codes: 0 done, 1 the job failed, 2 wrong usage, 130 interrupted.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=_version())
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def command(name: str, run: Callable[[argparse.Namespace], None], about: str, examples: str) -> _Parser:
+        made: _Parser = commands.add_parser(
+            name,
+            help=about,
+            description=about[0].upper() + about[1:] + ".",
+            epilog="examples:\n" + "\n".join(f"  {line}" for line in examples.splitlines()),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        made.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+        made.set_defaults(command=run)
+        return made
+
+    demo = command(
+        "demo",
+        _demo,
+        "benchmark four pipelines over Python's own language reference",
+        "fastrag demo\nfastrag demo --folder /tmp/demo --model-dir ./all-MiniLM-L6-v2",
+    )
+    demo.add_argument(
+        "--folder",
+        type=Path,
+        default=Path("fastrag-demo"),
+        metavar="DIR",
+        help="where the index and the results go; an index found there is reused (default: %(default)s)",
+    )
+    _add_model_dir(demo)
+
+    ingest = command(
+        "ingest",
+        _ingest,
+        "index files and folders; run it again and only what changed is embedded again",
+        "fastrag ingest docs --index my-index\nfastrag ingest notes.md paper.pdf --index my-index --lexical-only",
+    )
+    ingest.add_argument(
+        "paths", nargs="+", type=Path, metavar="PATH", help="text, Markdown, HTML, PDF, DOCX, or folders"
+    )
+    _add_index(ingest)
+    ingest.add_argument("--lexical-only", action="store_true", help="no vectors: BM25 search only, no model needed")
+    _add_embedding(ingest)
+
+    ask = command(
+        "ask",
+        _ask,
+        "answer a question from an index, with the sources it rests on (* marks those cited)",
+        'fastrag ask "How do I undo a commit?" --index my-index\n'
+        'fastrag ask "How do I undo a commit?" --index my-index --retriever lexical -k 3\n'
+        'fastrag ask "..." --index my-index --llm llama3.2 --llm-url http://localhost:11434/v1',
+    )
+    ask.add_argument("question", metavar="QUESTION")
+    _add_index(ask)
+    ask.add_argument("-k", type=int, default=5, metavar="N", help="how many sources (default: %(default)s)")
+    ask.add_argument(
+        "--retriever",
+        choices=["lexical", "dense", "hybrid"],
+        default="hybrid",
+        help="how sources are found (default: %(default)s)",
+    )
+    ask.add_argument("--llm", metavar="NAME", help="model that writes the answer; without it sentences are quoted")
+    ask.add_argument("--llm-url", metavar="URL", help="its OpenAI-compatible endpoint; the key is in OPENAI_API_KEY")
+    _add_embedding(ask)
+
+    show = command(
+        "show",
+        _show,
+        "show saved results as a table, with what failed and why",
+        "fastrag show results/hybrid.json\nfastrag show results/",
+    )
+    show.add_argument("paths", nargs="+", type=Path, metavar="RESULT", help="result files, or folders of them")
+
+    best = command(
+        "best",
+        _best,
+        "name the best of several results, on the questions that all of them measured",
+        "fastrag best results --metric ndcg@10\nfastrag best a.json b.json --metric latency_ms --min-coverage 0.95",
+    )
+    best.add_argument("paths", nargs="+", type=Path, metavar="DIR", help="folders of result files, or files")
+    best.add_argument("--metric", required=True, metavar="NAME", help="for example ndcg@10")
+    best.add_argument(
+        "--min-coverage",
+        type=float,
+        default=0.9,
+        metavar="SHARE",
+        help="share of the measurable questions that a result must have measured (default: %(default)s)",
+    )
+    return parser
+
+
+def _add_index(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--index", type=Path, required=True, metavar="DIR", help="the folder of the index")
+
+
+def _add_model_dir(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--model-dir",
+        type=Path,
+        metavar="DIR",
+        help="folder of a local embedding model (default: FASTRAG_MODEL_DIR, else the cache that "
+        "scripts/fetch_model.py fills)",
+    )
+
+
+def _add_embedding(parser: argparse.ArgumentParser) -> None:
+    _add_model_dir(parser)
+    parser.add_argument(
+        "--embedding-model", metavar="NAME", help="a fastembed model to download, or the endpoint's model"
+    )
+    parser.add_argument("--embedding-url", metavar="URL", help="an OpenAI-compatible /v1 endpoint for embeddings")
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return f"fastrag {version('fastrag')}"

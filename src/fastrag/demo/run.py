@@ -1,0 +1,97 @@
+"""What ``fastrag demo`` does: index the language reference, benchmark four pipelines on it, name the best."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastrag.benchmark import Benchmark, BenchmarkResult, Metric, best
+from fastrag.benchmark.metrics import MRR, NDCG, HitRateAtK, LatencyMs, RecallAtK, TokenF1
+from fastrag.benchmark.report.terminal import print_results
+from fastrag.demo.corpus import documents, samples
+from fastrag.embedding import LocalEmbedder
+from fastrag.ingest import CharacterChunker, ingest
+from fastrag.llm import ExtractiveLLM
+from fastrag.query import QueryEngine
+from fastrag.retrieval import DenseRetriever, HybridRetriever, LexicalRetriever
+from fastrag.store import LanceStore
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+HEADLINE = "ndcg@10"
+
+
+async def run_demo(folder: Path, *, model_dir: Path | None, console: Console) -> list[BenchmarkResult]:
+    """Run the demonstration and save its results in ``folder/results``.
+
+    The index in ``folder/index`` is reused: a second run embeds nothing again unless the corpus has changed.
+
+    Args:
+        folder: Made if absent.
+        model_dir: Folder of the embedding model; None as `fastrag.embedding.LocalEmbedder` says.
+        console: Where the tables go.
+
+    Raises:
+        FastRAGError: The model is missing, or the folder cannot be used.
+    """
+    corpus, questions = documents(), samples()
+    characters = sum(len(document.text) for document in corpus)
+    console.print(
+        f"Corpus: Python's language reference, {len(corpus)} topics, {characters:,} characters. "
+        f"Questions: {len(questions)}.",
+        highlight=False,
+    )
+    embedder = LocalEmbedder(model_dir=model_dir)
+    store = LanceStore(folder / "index")
+    try:
+        report = await ingest(
+            corpus,
+            store=store,
+            embedder=embedder,
+            chunker=CharacterChunker(size=800, overlap=100),
+            prune=True,
+            progress=True,
+        )
+        console.print(f"Index: {report}", markup=False, highlight=False)
+        results = await _benchmark(store, embedder, folder / "results")
+    finally:
+        await store.close()
+        await embedder.close()
+    console.print()
+    print_results(results, console)
+    winner = best(results, HEADLINE)
+    console.print(f"\nBest by {HEADLINE}: {winner.name}. Results are in {folder / 'results'}.", markup=False)
+    return results
+
+
+async def _benchmark(
+    store: LanceStore, embedder: LocalEmbedder, results_folder: Path
+) -> list[BenchmarkResult]:
+    hybrid = HybridRetriever.of(store, embedder, k=10)
+    pipelines = {
+        "lexical-bm25": LexicalRetriever(store, k=10),
+        "dense-minilm": DenseRetriever(store, embedder, k=10),
+        "hybrid-rrf": hybrid,
+        "hybrid-rrf-extractive": QueryEngine(hybrid, ExtractiveLLM()),
+    }
+    results = []
+    for name, pipeline in pipelines.items():
+        # One question at a time: latencies are then of the pipeline, not of questions waiting for each other.
+        benchmark = Benchmark(pipeline, samples(), _metrics(pipeline), concurrency=1, timeout_s=30)
+        result = await benchmark.run(name, progress=True)
+        result.save(results_folder / f"{name}.json")
+        results.append(result)
+    return results
+
+
+def _metrics(pipeline: object) -> list[Metric]:
+    # Chunks are retrieved, topics are judged: a chunk counts as the topic it was cut from.
+    retrieval: list[Metric] = [
+        NDCG(10, match="parent_id"),
+        RecallAtK(10, match="parent_id"),
+        MRR(10, match="parent_id"),
+        HitRateAtK(5, match="parent_id"),
+    ]
+    answering: list[Metric] = [TokenF1()] if isinstance(pipeline, QueryEngine) else []
+    return [*retrieval, *answering, LatencyMs()]
