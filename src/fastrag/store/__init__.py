@@ -1,1 +1,20 @@
-"""The store room."""
+"""The store room: keeping Documents with their vectors, and finding them by vector, by words, or by both."""
+
+from fastrag.store.base import VectorStore
+from fastrag.store.filters import And, Contains, Eq, Exists, Filter, In, Not, Or, Range, matches
+from fastrag.store.memory import InMemoryStore
+
+__all__ = [
+    "And",
+    "Contains",
+    "Eq",
+    "Exists",
+    "Filter",
+    "In",
+    "InMemoryStore",
+    "Not",
+    "Or",
+    "Range",
+    "VectorStore",
+    "matches",
+]

@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass
 
+from fastrag._support.checks import require_positive_int, require_text
+from fastrag._support.concurrency import run_together
 from fastrag.document import Document
 from fastrag.embedding.base import Matrix, Vector
-from fastrag.store.filters import Filter
+from fastrag.errors import ConfigurationError, EmbedderMismatchError
+from fastrag.store.checks import checked_min_score, copied_metadata, unit_vector
+from fastrag.store.filters import Filter, check_filter
+from fastrag.store.fusion import reciprocal_rank_fusion
+
+HYBRID_CANDIDATES = 100
+"""How many Documents each half of a hybrid search brings to the fusion, unless ``k`` asks for more."""
 
 
 class VectorStore(ABC):
     """Keeps Documents with their vectors and finds them by vector, by words (BM25), or by both.
 
-    Everything is async; an engine that blocks is called in a thread. Calls may overlap. A Document is identified
-    by its ``id``: writing it again replaces it. What a search returns are new Documents.
+    Everything is async; an engine that blocks is called in a thread. Calls may overlap. A Document is
+    identified by its ``id``: writing it again replaces it. What a search returns are new Documents. Metadata
+    is JSON-like (texts as keys; texts, ints, finite floats, bools, None, lists and mappings as values) and
+    comes back as it was.
+
+    A vector of zeros points nowhere: a Document stored with one is kept, and found by its words only; a
+    search with one finds nothing.
+
+    An implementation gives `search_dense` and `search_lexical`; `search` checks the arguments, fuses and
+    ranks.
     """
 
     @abstractmethod
@@ -22,6 +39,7 @@ class VectorStore(ABC):
         """Record which embedder the vectors come from; the first call decides, later ones must agree.
 
         Raises:
+            ConfigurationError: ``embedder_id`` is empty or ``dimension`` is below 1.
             EmbedderMismatchError: The store is bound to another embedder or dimension; says which.
         """
 
@@ -30,18 +48,25 @@ class VectorStore(ABC):
         """Add the Documents, replacing those whose id is already there; all of them or none.
 
         Args:
-            documents: Ids must be distinct and not empty.
-            embeddings: One finite row a Document; None stores them for lexical search only.
+            documents: Ids must be distinct and not empty. The store keeps copies.
+            embeddings: One finite row a Document; None stores them for lexical search only. In a store that
+                is not bound, the first rows decide the dimension.
 
         Raises:
-            ConfigurationError: Duplicate or empty ids, or a row count that is not ``len(documents)``.
+            ConfigurationError: Duplicate or empty ids, metadata that is not JSON-like, rows that are not
+                finite or not as many as the Documents.
             EmbedderMismatchError: Rows of another dimension than the store's.
             StoreError: The engine failed.
         """
 
     @abstractmethod
     async def delete(self, *, ids: Sequence[str] | None = None, filter: Filter | None = None) -> int:
-        """Remove by ids or by filter (exactly one of the two) and say how many were removed."""
+        """Remove by ids or by filter (exactly one of the two) and say how many were removed.
+
+        Raises:
+            ConfigurationError: Neither or both are given, or one is malformed.
+            StoreError: The engine failed.
+        """
 
     @abstractmethod
     async def get(self, ids: Sequence[str]) -> list[Document]:
@@ -53,9 +78,11 @@ class VectorStore(ABC):
 
     @abstractmethod
     def scan(self, filter: Filter | None = None) -> AsyncIterator[Document]:
-        """Every Document (that satisfies ``filter``), in no particular order, in bounded memory."""
+        """Every Document (that satisfies ``filter``), in no particular order, in bounded memory.
 
-    @abstractmethod
+        It shows the store as it was when the scan began, whatever is written meanwhile.
+        """
+
     async def search(
         self,
         *,
@@ -67,19 +94,123 @@ class VectorStore(ABC):
     ) -> list[Document]:
         """Dense search with ``embedding``, lexical (BM25) with ``text``, hybrid (RRF, k=60) with both.
 
+        Args:
+            embedding: A finite vector of the store's dimension. A store without vectors finds nothing.
+            text: Plain words, no query language; a text without any word in it finds nothing.
+            k: How many to return at the most.
+            filter: Only Documents whose metadata satisfies it; it is applied before the ranking.
+            min_score: Leaves out what scores below it, on the scale of the kind of search made.
+
         Returns:
             At most ``k`` new Documents, best first, ``metadata["score"]`` higher is closer and
             ``metadata["rank"]`` from 1. Equal scores keep a stable order. Dense scores are cosine similarity,
-            -1 to 1; lexical ones are the engine's BM25, above 0; hybrid ones reciprocal rank sums.
+            -1 to 1; lexical ones are the engine's BM25, above 0; hybrid ones reciprocal rank sums, with those
+            of the two halves in ``metadata["scores"]`` and ``metadata["ranks"]`` (keys ``dense`` and
+            ``lexical``).
 
         Raises:
-            ConfigurationError: Neither is given, ``text`` is empty, or ``k`` is below 1.
+            ConfigurationError: Neither is given, ``text`` is empty, ``k`` is below 1, or an argument is
+                malformed.
+            EmbedderMismatchError: ``embedding`` has another dimension than the store's.
+            StoreError: The engine failed.
+        """
+        require_positive_int("k", k)
+        check_filter(filter)
+        min_score = checked_min_score(min_score)
+        vector = None if embedding is None else unit_vector(embedding, dimension=None)
+        if text is not None:
+            require_text("text", text)
+        if vector is not None and text is not None:
+            candidates = max(k, HYBRID_CANDIDATES)
+            dense, lexical = await run_together(
+                self.search_dense(vector, candidates, filter), self.search_lexical(text, candidates, filter)
+            )
+            found = reciprocal_rank_fusion({"dense": ranked(dense), "lexical": ranked(lexical)}, limit=k)
+        elif vector is not None:
+            found = ranked(await self.search_dense(vector, k, filter))
+        elif text is not None:
+            found = ranked(await self.search_lexical(text, k, filter))
+        else:
+            raise ConfigurationError("a search needs an embedding, a text, or both")
+        if min_score is None:
+            return found
+        return [document for document in found if document.metadata["score"] >= min_score]
+
+    @abstractmethod
+    async def search_dense(self, embedding: Vector, k: int, filter: Filter | None) -> list[tuple[Document, float]]:
+        """The ``k`` Documents closest by cosine similarity, best first; called with checked arguments.
+
+        Args:
+            embedding: Float32 of L2 norm 1, or all zeros, for which there is nothing to find.
+            k: At least 1.
+            filter: Applied before the ranking.
+
+        Raises:
             EmbedderMismatchError: ``embedding`` has another dimension than the store's.
             StoreError: The engine failed.
         """
 
-    async def optimize(self) -> None:
-        """Tidy up after bulk writes (compaction, index refresh). Harmless at any time; nothing to do by default."""
+    @abstractmethod
+    async def search_lexical(self, text: str, k: int, filter: Filter | None) -> list[tuple[Document, float]]:
+        """The ``k`` Documents of highest BM25, best first; called with checked arguments.
 
-    async def close(self) -> None:
+        Raises:
+            StoreError: The engine failed.
+        """
+
+    async def optimize(self) -> None:  # noqa: B027 - few engines have anything to do here
+        """Tidy up after bulk writes (compaction, index refresh). Harmless at any time."""
+
+    async def close(self) -> None:  # noqa: B027 - nor has every store something to release
         """Release files and connections. Harmless when called twice."""
+
+
+def ranked(scored: Iterable[tuple[Document, float]]) -> list[Document]:
+    """New Documents with ``score`` and ``rank`` (from 1) in their metadata, out of Documents with scores.
+
+    >>> [document.metadata for document in ranked([(Document("a", ""), 0.5)])]
+    [{'score': 0.5, 'rank': 1}]
+    """
+    return [
+        Document(
+            document.id,
+            document.text,
+            document.uri,
+            {**copied_metadata(document.metadata), "score": score, "rank": rank},
+        )
+        for rank, (document, score) in enumerate(scored, start=1)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Which embedder a store's vectors come from.
+
+    Attributes:
+        embedder_id: None while only the dimension is known: vectors came before `VectorStore.bind`.
+        dimension: How long the vectors are.
+    """
+
+    embedder_id: str | None
+    dimension: int
+
+
+def agreed_binding(bound: Binding | None, embedder_id: str, dimension: int) -> Binding:
+    """The binding after ``bind(embedder_id, dimension)`` on a store whose binding is ``bound``.
+
+    Raises:
+        ConfigurationError: ``embedder_id`` is empty or ``dimension`` is below 1.
+        EmbedderMismatchError: The store is bound to another embedder or dimension.
+    """
+    require_text("embedder_id", embedder_id)
+    require_positive_int("dimension", dimension)
+    asked = Binding(embedder_id, dimension)
+    if bound is None or bound == Binding(None, dimension):
+        return asked
+    if bound != asked:
+        built = f"the embedder {bound.embedder_id!r}" if bound.embedder_id else "an embedder that was not named"
+        raise EmbedderMismatchError(
+            f"the store was built with {built} of dimension {bound.dimension}, and was given "
+            f"{embedder_id!r} of dimension {dimension}: use that embedder, or build a new store"
+        )
+    return bound

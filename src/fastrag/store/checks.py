@@ -1,0 +1,228 @@
+"""What every store checks before it does anything, so that the same mistake gets the same message."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fastrag.document import Document
+from fastrag.embedding.base import Matrix, Vector
+from fastrag.errors import ConfigurationError, EmbedderMismatchError
+from fastrag.store.filters import Filter, check_filter
+
+MAX_METADATA_DEPTH = 50
+"""How deep lists and mappings in a Document's metadata may be nested; deeper ones are refused."""
+
+
+def checked_documents(documents: Sequence[Document]) -> list[Document]:
+    """Copies of ``documents`` that share nothing with them, once they are fit to be stored.
+
+    Metadata is JSON-like: mappings with text keys, lists, texts, ints of any size, finite floats, bools and
+    None. A tuple is stored as the list that JSON makes of it.
+
+    Raises:
+        ConfigurationError: Something is not a Document, an id is empty or there twice, a text is not valid
+            Unicode, or metadata is not JSON-like; says which.
+    """
+    copies = []
+    seen: set[str] = set()
+    for position, document in enumerate(documents):
+        if not isinstance(document, Document):
+            raise ConfigurationError(f"documents[{position}] must be a Document, not {document!r}")
+        identity = checked_id(document.id)
+        if identity in seen:
+            raise ConfigurationError(f"ids must be distinct within one upsert, and {identity!r} is there twice")
+        seen.add(identity)
+        where = f"Document {identity!r}"
+        text = _checked_str(f"the text of {where}", document.text)
+        uri = None if document.uri is None else _checked_str(f"the uri of {where}", document.uri)
+        if not isinstance(document.metadata, dict):
+            raise ConfigurationError(f"the metadata of {where} must be a dict, not {document.metadata!r}")
+        copies.append(Document(identity, text, uri, _checked_json(document.metadata, f"{where}: metadata", 0)))
+    return copies
+
+
+def checked_id(id: object) -> str:
+    """Return ``id`` if it can identify a Document.
+
+    Raises:
+        ConfigurationError: It is not a text, empty, or not valid Unicode.
+    """
+    if not isinstance(id, str) or not id:
+        raise ConfigurationError(f"a Document's id must be a text that is not empty, not {id!r}")
+    return _checked_str("a Document's id", id)
+
+
+def checked_ids(ids: Sequence[str]) -> list[str]:
+    """Return ``ids`` as a list, if each can identify a Document.
+
+    Raises:
+        ConfigurationError: One cannot, or ``ids`` is a single text.
+    """
+    if isinstance(ids, str):
+        raise ConfigurationError(f"ids must be a list of texts, not the text {ids!r}")
+    return [checked_id(each) for each in ids]
+
+
+def unit_rows(embeddings: ArrayLike, *, rows: int, dimension: int | None) -> Matrix:
+    """Return ``embeddings`` as new float32 rows of L2 norm 1; a row of zeros stays one.
+
+    Args:
+        embeddings: One row a Document.
+        rows: How many there must be.
+        dimension: How long each must be; None takes any length.
+
+    Raises:
+        ConfigurationError: It is no matrix of ``rows`` rows of finite numbers.
+        EmbedderMismatchError: The rows have another length.
+    """
+    matrix = _finite("embeddings", embeddings)
+    if matrix.ndim != 2 or matrix.shape[0] != rows:
+        raise ConfigurationError(
+            f"embeddings must have one row for each of the {rows} Documents, and have shape {matrix.shape}"
+        )
+    if matrix.shape[1] == 0 and rows:
+        raise ConfigurationError("embeddings must have at least one column, and have none")
+    if dimension is not None and rows:
+        check_dimension(matrix.shape[1], dimension)
+    return _normalised(matrix)
+
+
+def unit_vector(embedding: ArrayLike, *, dimension: int | None) -> Vector:
+    """Return ``embedding`` as a new float32 vector of L2 norm 1; a vector of zeros stays one.
+
+    Raises:
+        ConfigurationError: It is no vector of finite numbers, or an empty one.
+        EmbedderMismatchError: It is not ``dimension`` long (None takes any length).
+    """
+    vector = _finite("embedding", embedding)
+    if vector.ndim != 1 or not vector.size:
+        raise ConfigurationError(f"embedding must be one vector, and has shape {vector.shape}")
+    if dimension is not None:
+        check_dimension(vector.size, dimension)
+    unit: Vector = _normalised(vector[np.newaxis])[0]
+    return unit
+
+
+def check_dimension(found: int, expected: int) -> None:
+    """Refuse vectors of another dimension than a store's.
+
+    Raises:
+        EmbedderMismatchError: ``found`` is not ``expected``.
+    """
+    if found != expected:
+        raise EmbedderMismatchError(
+            f"the store holds vectors of dimension {expected}, and was given dimension {found}: use the "
+            "embedder the store was built with, or build a new store"
+        )
+
+
+def checked_deletion(ids: Sequence[str] | None, filter: Filter | None) -> tuple[list[str] | None, Filter | None]:
+    """Return the two arguments of `VectorStore.delete`, if exactly one is given and it is well formed.
+
+    Raises:
+        ConfigurationError: It is not so.
+    """
+    if (ids is None) == (filter is None):
+        raise ConfigurationError("delete takes either ids or a filter, exactly one of the two")
+    check_filter(filter)
+    return (None if ids is None else checked_ids(ids)), filter
+
+
+def checked_min_score(min_score: float | None) -> float | None:
+    """Return ``min_score`` if it is None or a number that scores can be compared with.
+
+    Raises:
+        ConfigurationError: It is something else, or NaN.
+    """
+    if min_score is None:
+        return None
+    if isinstance(min_score, bool) or not isinstance(min_score, int | float) or math.isnan(min_score):
+        raise ConfigurationError(f"min_score must be a number or None, not {min_score!r}")
+    return float(min_score)
+
+
+def copied_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
+    """A copy of JSON-like ``metadata`` that shares no list or mapping with it.
+
+    >>> tags = {"tags": ["a"]}
+    >>> copied_metadata(tags)["tags"] is tags["tags"]
+    False
+    """
+    return {key: _copied(value) for key, value in metadata.items()}
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_copied(item) for item in value]
+    return value
+
+
+def _checked_json(value: Any, where: str, depth: int) -> Any:
+    if depth > MAX_METADATA_DEPTH:
+        raise ConfigurationError(f"{where} is nested more than {MAX_METADATA_DEPTH} deep")
+    if value is None or isinstance(value, bool):
+        return value
+    # Subclasses (enums, numpy's float64) are stored as the plain value that JSON would make of them.
+    if isinstance(value, str):
+        return _checked_str(where, value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ConfigurationError(f"{where} must be a finite number, not {value!r}")
+        return float(value)
+    if isinstance(value, list | tuple):
+        return [_checked_json(item, f"{where}[{index}]", depth + 1) for index, item in enumerate(value)]
+    if isinstance(value, dict):
+        for key in value:
+            if not isinstance(key, str):
+                raise ConfigurationError(f"{where} must have texts as keys, not {key!r}")
+        return {
+            _checked_str(f"a key of {where}", key): _checked_json(item, f"{where}[{key!r}]", depth + 1)
+            for key, item in value.items()
+        }
+    raise ConfigurationError(
+        f"{where} must be JSON-like (text, number, bool, None, list, dict), not a {type(value).__name__}: {value!r}"
+    )
+
+
+def _checked_str(what: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise ConfigurationError(f"{what} must be a text, not {value!r}")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigurationError(f"{what} must be valid Unicode, and has a lone surrogate at {error.start}") from error
+    return str.__str__(value)
+
+
+def _finite(name: str, values: ArrayLike) -> Matrix:
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ConfigurationError(f"{name} must be numbers in rows of one length: {error}") from error
+    if array.dtype.kind not in "fiu":
+        raise ConfigurationError(f"{name} must be real numbers, and have the numpy type {array.dtype}")
+    # What does not fit float32, the precision that is kept, becomes infinite here and is refused below.
+    with np.errstate(over="ignore"):
+        array = array.astype(np.float32, copy=False)
+    finite = np.isfinite(array)
+    if not finite.all():
+        where = tuple(int(index) for index in np.argwhere(~finite)[0])
+        raise ConfigurationError(f"{name} must be finite, and {name}{list(where)} is {array[where]}")
+    return array
+
+
+def _normalised(matrix: Matrix) -> Matrix:
+    # The squares of float32's largest and smallest numbers fit only float64.
+    norms = np.sqrt(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64))[:, np.newaxis]
+    unit = np.zeros(matrix.shape, dtype=np.float32)
+    np.divide(matrix, norms, out=unit, where=norms > 0, casting="same_kind")
+    return unit
