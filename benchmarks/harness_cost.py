@@ -1,0 +1,86 @@
+"""What the harness costs: CPU time a sample of a run, against a bare asyncio loop that does the same work.
+
+The target answers at once and two metrics score it, so that everything measured is the harness itself. The baseline is
+a semaphore and a TaskGroup that call the same target and the same two metrics and keep their scores in a list.
+
+    python benchmarks/harness_cost.py [--samples 10000] [--rounds 5]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import json
+import time
+
+from fastrag import Document
+from fastrag.benchmark import Benchmark, EvalSample, QueryOutcome
+from fastrag.benchmark.metrics import ExactMatch, RecallAtK
+from fastrag.query import QueryResult
+
+CONCURRENCY = 64
+SOURCES = [Document(f"d{i}", "") for i in range(10)]
+METRICS = [ExactMatch(), RecallAtK(10)]
+
+
+class Instant:
+    async def query(self, question: str) -> QueryResult:
+        return QueryResult("Paris", SOURCES)
+
+
+async def bare_loop(samples: list[EvalSample]) -> list[list[float | None]]:
+    target = Instant()
+    slots = asyncio.Semaphore(CONCURRENCY)
+    scores: list[list[float | None]] = [[] for _ in samples]
+
+    async def one(index: int, sample: EvalSample) -> None:
+        async with slots:
+            started = time.perf_counter()
+            result = await target.query(sample.question)
+            latency_ms = (time.perf_counter() - started) * 1000
+            outcome = QueryOutcome(result.answer, result.sources, latency_ms)
+            scores[index] = [await metric.score(sample, outcome) for metric in METRICS]
+
+    async with asyncio.TaskGroup() as group:
+        for index, sample in enumerate(samples):
+            group.create_task(one(index, sample))
+    return scores
+
+
+async def harness(samples: list[EvalSample]) -> list[list[float | None]]:
+    result = await Benchmark(Instant(), samples, METRICS, concurrency=CONCURRENCY).run("instant")
+    return [list(sample.scores.values()) for sample in result.samples]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--samples", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
+    options = parser.parse_args()
+    samples = [
+        EvalSample(f"question {i}", [f"d{i % 12}", "d11"], reference_answer="paris") for i in range(options.samples)
+    ]
+    microseconds: dict[str, list[float]] = {"bare loop": [], "fastrag": []}
+    for _ in range(options.rounds):
+        scores = []
+        for name, work in (("bare loop", bare_loop), ("fastrag", harness)):
+            gc.collect()
+            started = time.process_time()
+            scores.append(asyncio.run(work(samples)))
+            microseconds[name].append((time.process_time() - started) / len(samples) * 1e6)
+        if scores[0] != scores[1]:
+            raise SystemExit("the two disagree on the scores")
+    best = {name: min(times) for name, times in microseconds.items()}
+    ratio = best["fastrag"] / best["bare loop"]
+    if options.json:
+        print(json.dumps({"samples": options.samples, "us_per_sample": best, "ratio": ratio}))
+        return
+    for name, time_us in best.items():
+        print(f"{name:10} {time_us:7.1f} us CPU a sample (best of {options.rounds}, {options.samples:,} samples)")
+    print(f"fastrag / bare loop: {ratio:.2f}")
+
+
+if __name__ == "__main__":
+    main()
