@@ -31,7 +31,9 @@ RETRIEVAL = [NDCG(10, match="parent_id"), RecallAtK(10, match="parent_id"), Late
 async def main() -> None:
     store, embedder = LanceStore(HERE / "index"), LocalEmbedder()
     # Only what changed since the last time is embedded again.
-    await ingest(documents(), store=store, embedder=embedder, chunker=SentenceChunker(size=800), prune=True, progress=True)
+    await ingest(
+        documents(), store=store, embedder=embedder, chunker=SentenceChunker(size=800), prune=True, progress=True
+    )
 
     hybrid = HybridRetriever.of(store, embedder, k=10)
     pipelines = {

@@ -300,3 +300,7 @@ def _version() -> str:
     from importlib.metadata import version
 
     return f"fastrag {version('fastrag')}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

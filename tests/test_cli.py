@@ -1,0 +1,182 @@
+"""The command line: what it says, where, and with which exit code."""
+
+import os
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime
+
+import pytest
+
+from fastrag.benchmark import BenchmarkResult, DistributionSummary, SampleResult, StatusCounts
+from fastrag.cli import main
+
+
+def save_result(path, name, *scores, higher=True):
+    samples = [
+        SampleResult(f"q{i}", "errored", {"m": None}, error="ValueError: boom")
+        if score is None
+        else SampleResult(f"q{i}", "successful", {"m": score})
+        for i, score in enumerate(scores)
+    ]
+    errored = sum(score is None for score in scores)
+    status = StatusCounts(len(scores) - errored, errored, 0)
+    summary = {"m": DistributionSummary.of(scores)}
+    BenchmarkResult(name, datetime.now(UTC), status, summary, samples, 1.0, {"m": higher}).save(path)
+
+
+@pytest.fixture
+def docs(tmp_path):
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "git.md").write_text("# Git\n\nTo undo the last commit, use git revert. It makes a new commit.\n")
+    (folder / "tea.txt").write_text("Tea is steeped for three minutes. Green tea wants cooler water.\n")
+    return folder
+
+
+def test_help_teaches(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["--help"])
+    assert caught.value.code == 0
+    out = capsys.readouterr().out
+    assert "fastrag demo" in out
+    assert "Exit codes" in out
+
+
+@pytest.mark.parametrize("command", ["demo", "ingest", "ask", "show", "best"])
+def test_every_command_has_examples(command, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main([command, "--help"])
+    assert caught.value.code == 0
+    assert f"examples:\n  fastrag {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["nonsense"], ["best", "x"], ["ask"], ["ingest", "x"], ["ask", "q", "--index", "i", "-k", "many"]]
+)
+def test_wrong_usage_is_2(arguments, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    error = capsys.readouterr().err
+    assert "wrong usage" in error
+    assert "--help" in error
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out.startswith("fastrag 0.")
+
+
+def test_show(tmp_path, capsys):
+    save_result(tmp_path / "a.json", "run-a", 0.5, None)
+    assert main(["show", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "run-a" in out
+    assert "1/2" in out
+    assert "errored 1 x ValueError: boom" in out
+
+
+def test_show_of_something_else(tmp_path, capsys):
+    (tmp_path / "x.json").write_text("{}")
+    assert main(["show", str(tmp_path / "x.json")]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("fastrag: error: ")
+    assert "x.json" in error
+    assert len(error.splitlines()) == 1
+
+
+def test_debug_shows_the_traceback(tmp_path):
+    for arguments in (["--debug", "show", str(tmp_path)], ["show", "--debug", str(tmp_path)]):
+        with pytest.raises(ValueError, match="no result files"):
+            main(arguments)
+
+
+def test_best(tmp_path, capsys):
+    save_result(tmp_path / "a.json", "run-a", 0.5, 0.5)
+    save_result(tmp_path / "b.json", "run-b", 0.9, None)
+    assert main(["best", str(tmp_path), "--metric", "m"]) == 0
+    assert "best by m: run-a" in capsys.readouterr().out
+    assert main(["best", str(tmp_path), "--metric", "m", "--min-coverage", "0.5"]) == 0
+    assert "best by m: run-b" in capsys.readouterr().out
+
+
+def test_best_by_an_unknown_metric(tmp_path, capsys):
+    save_result(tmp_path / "a.json", "run-a", 0.5)
+    assert main(["best", str(tmp_path), "--metric", "ndcg"]) == 1
+    assert "no result has the metric 'ndcg'; there are: m" in capsys.readouterr().err
+
+
+def test_best_in_a_folder_with_a_stranger(tmp_path, capsys):
+    save_result(tmp_path / "a.json", "run-a", 0.5)
+    (tmp_path / "package.json").write_text("{}")
+    assert main(["best", str(tmp_path), "--metric", "m"]) == 1
+    assert "package.json" in capsys.readouterr().err
+
+
+def test_ingest_and_ask(tmp_path, docs, capsys):
+    index = str(tmp_path / "index")
+    assert main(["ingest", str(docs), "--index", index, "--lexical-only"]) == 0
+    assert main(["ask", "How do I undo a commit?", "--index", index, "--retriever", "lexical", "-k", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "git revert" in out
+    assert "*[1] git.md#0" in out
+
+
+def test_ingest_of_nothing(tmp_path, capsys):
+    assert main(["ingest", str(tmp_path / "none"), "--index", str(tmp_path / "i"), "--lexical-only"]) == 1
+    assert str(tmp_path / "none") in capsys.readouterr().err
+
+
+def test_a_file_that_fails_fails_the_job_but_not_the_rest(tmp_path, docs, capsys):
+    (docs / "broken.pdf").write_bytes(b"%PDF-1.4 nothing more")
+    index = str(tmp_path / "index")
+    assert main(["ingest", str(docs), "--index", index, "--lexical-only"]) == 1
+    output = capsys.readouterr()
+    assert "broken.pdf" in output.out
+    assert "1 documents could not be ingested" in output.err
+    assert main(["ask", "undo commit", "--index", index, "--retriever", "lexical"]) == 0
+
+
+def test_ask_without_an_index(tmp_path, capsys):
+    assert main(["ask", "q", "--index", str(tmp_path / "none"), "--retriever", "lexical"]) == 1
+    assert "fastrag ingest" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
+def test_ask_nothing(tmp_path, docs, capsys):
+    index = str(tmp_path / "index")
+    main(["ingest", str(docs), "--index", index, "--lexical-only"])
+    assert main(["ask", " ", "--index", index, "--retriever", "lexical"]) == 1
+    assert "question" in capsys.readouterr().err
+
+
+def test_a_missing_model_says_how_to_get_one(tmp_path, docs, capsys, monkeypatch):
+    monkeypatch.setenv("FASTRAG_MODEL_DIR", str(tmp_path / "nowhere"))
+    assert main(["ingest", str(docs), "--index", str(tmp_path / "index")]) == 1
+    assert "fetch_model.py" in capsys.readouterr().err
+
+
+def test_as_a_program_with_a_closed_pipe(tmp_path):
+    save_result(tmp_path / "a.json", "run-a", *[0.5] * 50)
+    command = f"{sys.executable} -m fastrag.cli show " + " ".join([str(tmp_path / "a.json")] * 400) + " | head -1"
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False, timeout=60)
+    assert done.stderr == ""
+    assert done.stdout.count("\n") == 1
+
+
+def test_ctrl_c_is_130(tmp_path):
+    # A named pipe that nobody writes to: the command waits in reading it until the signal comes.
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fastrag.cli", "show", str(pipe)], stderr=subprocess.PIPE, text=True
+    )
+    # Opening the other end succeeds only once the command has opened its own.
+    with pipe.open("wb"):
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert error == "fastrag: interrupted\n"
