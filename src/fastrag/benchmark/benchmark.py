@@ -10,6 +10,7 @@ from time import perf_counter
 
 from fastrag._support.checks import require_text
 from fastrag.benchmark.checks import fit_problems, metric_problems, sample_problems, with_ids
+from fastrag.benchmark.id_spaces import disjoint_ids_warning
 from fastrag.benchmark.metrics.base import DistributionSummary, Metric
 from fastrag.benchmark.reasons import describe_error
 from fastrag.benchmark.results import BenchmarkResult, SampleResult, StatusCounts
@@ -96,6 +97,8 @@ class Benchmark:
                 samples, status = await self._execute(on_progress)
         else:
             samples, status = await self._execute(progress or None)
+        if warning := disjoint_ids_warning(self._metrics, self._samples, samples):
+            warnings.warn(warning, stacklevel=2)
         return BenchmarkResult(
             name=name,
             created_at=created_at,
