@@ -1,1 +1,8 @@
-"""The embedding room."""
+"""Embedders: texts in, vectors out. One file per implementation; nothing heavy is loaded before first use."""
+
+from __future__ import annotations
+
+from fastrag.embedding.base import Embedder, Matrix, Vector
+from fastrag.embedding.model_dir import default_model_dir
+
+__all__ = ["Embedder", "Matrix", "Vector", "default_model_dir"]
