@@ -55,16 +55,14 @@ class Chunker(ABC):
         inherited = dict(document.metadata)
         page_starts = inherited.pop("page_starts", None) if _has_page_starts(document) else None
         chunks: list[Document] = []
-        for span in self.spans(document.text):
-            start, end = _trimmed(document.text, span.start, span.end)
-            if start == end:
-                continue
+        for number, span in enumerate(_trimmed(self.spans(document.text), document.text)):
             # Chunks share no list or mapping with their parent or with each other.
             metadata = deepcopy(inherited | dict(span.metadata))
-            metadata |= {"parent_id": document.id, "start": start, "end": end}
+            metadata |= {"parent_id": document.id, "start": span.start, "end": span.end}
             if page_starts is not None:
-                metadata["page"] = bisect_right(page_starts, start)
-            chunks.append(Document(f"{document.id}#{len(chunks)}", document.text[start:end], document.uri, metadata))
+                metadata["page"] = bisect_right(page_starts, span.start)
+            text = document.text[span.start : span.end]
+            chunks.append(Document(f"{document.id}#{number}", text, document.uri, metadata))
         return chunks
 
 
@@ -87,7 +85,17 @@ def _has_page_starts(document: Document) -> bool:
     return isinstance(starts, list) and all(isinstance(start, int) for start in starts)
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    inside = text[start:end]
-    start += len(inside) - len(inside.lstrip())
-    return start, start + len(inside.strip())
+def _trimmed(spans: Iterable[Span], text: str) -> list[Span]:
+    """``spans`` without white space at their ends, and without those that say nothing that a neighbour does not."""
+    kept: list[Span] = []
+    for span in spans:
+        inside = text[span.start : span.end]
+        start = span.start + len(inside) - len(inside.lstrip())
+        end = start + len(inside.strip())
+        # Spans that overlap can differ by white space alone.
+        if start == end or (kept and end <= kept[-1].end):
+            continue
+        if kept and start == kept[-1].start:
+            kept.pop()
+        kept.append(Span(start, end, span.metadata))
+    return kept

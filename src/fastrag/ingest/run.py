@@ -36,10 +36,11 @@ async def ingest(
 ) -> IngestReport:
     """Chunk, embed and store files or Documents; the second time only what has changed.
 
-    A Document that is stored already with the same content, metadata, chunker and embedder is left alone (of a
-    file: the same bytes, URI, and release of the library that reads its format). One that has changed is replaced: its new chunks are written before the old ones are removed. What was ingested
-    from a folder and is not in it any more is removed. A file that cannot be loaded, or a Document that cannot
-    be stored, is reported, and what the store has of it stays.
+    A Document that is stored already with the same content, metadata, chunker and embedder is left alone (for a
+    file that means the same bytes, URI, and release of the library that reads its format). One that has changed
+    is replaced: its new chunks are written before the old ones are removed. What was ingested from a folder and
+    is not in it any more is removed. A file that cannot be loaded, or a Document that cannot be stored, is
+    reported, and what the store has of it stays.
 
     A run that fails, is cancelled or killed leaves whole Documents and at most a few unfinished ones; the next
     run goes on from there. All it needs to know is in the chunks' metadata: ``source_digest``, ``chunk_count``,
