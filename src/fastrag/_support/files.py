@@ -11,8 +11,8 @@ from pathlib import Path
 def write_atomically(path: Path, data: bytes) -> None:
     """Write ``data`` to ``path`` through a temporary file in the same folder, fsync and rename.
 
-    An existing file keeps its permissions; a symbolic link is followed, so the link stays. The folder is created
-    if absent. On any failure the old file is untouched and the temporary one removed.
+    An existing file keeps its permissions; a symbolic link is followed, so the link stays. The folder is
+    created if absent. On any failure the old file is untouched and the temporary one removed.
 
     Raises:
         OSError: The folder or file cannot be written.
@@ -33,11 +33,16 @@ def write_atomically(path: Path, data: bytes) -> None:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
-    _fsync_folder(path.parent)
+    fsync_folder(path.parent)
 
 
-def _fsync_folder(folder: Path) -> None:
-    # Makes the rename itself durable. Windows cannot open a folder; there the rename is as durable as it gets.
+def fsync_folder(folder: Path) -> None:
+    """Make the names in ``folder`` durable: what was created, renamed or removed there.
+
+    Raises:
+        OSError: The folder cannot be opened.
+    """
+    # Windows cannot open a folder; there a name is as durable as it gets.
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -2,6 +2,7 @@
 
 from fastrag.store.base import VectorStore
 from fastrag.store.filters import And, Contains, Eq, Exists, Filter, In, Not, Or, Range, matches
+from fastrag.store.lance import LanceStore
 from fastrag.store.memory import InMemoryStore
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Filter",
     "In",
     "InMemoryStore",
+    "LanceStore",
     "Not",
     "Or",
     "Range",

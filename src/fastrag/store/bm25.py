@@ -56,7 +56,8 @@ class LexicalIndex:
 
     def remove(self, row: int) -> None:
         """Forget ``row``; gone after `commit`."""
-        # Not by term: that takes a Python int for a signed number, and deletes nothing from an unsigned field.
+        # Not by term: that takes a Python int for a signed number, and deletes nothing from an unsigned
+        # field.
         self._writer.delete_documents_by_query(self._tantivy.Query.term_query(self._schema, "row", row))
 
     def commit(self) -> None:

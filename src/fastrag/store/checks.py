@@ -17,12 +17,15 @@ from fastrag.store.filters import Filter, check_filter
 MAX_METADATA_DEPTH = 50
 """How deep lists and mappings in a Document's metadata may be nested; deeper ones are refused."""
 
+# Python refuses to write longer ones in decimal, and so to make JSON of them.
+_MAX_INT_BITS = 14_000
+
 
 def checked_documents(documents: Sequence[Document]) -> list[Document]:
     """Copies of ``documents`` that share nothing with them, once they are fit to be stored.
 
-    Metadata is JSON-like: mappings with text keys, lists, texts, ints of any size, finite floats, bools and
-    None. A tuple is stored as the list that JSON makes of it.
+    Metadata is JSON-like: mappings with text keys, lists, texts, ints (of up to 14,000 bits), finite floats,
+    bools and None. A tuple is stored as the list that JSON makes of it.
 
     Raises:
         ConfigurationError: Something is not a Document, an id is empty or there twice, a text is not valid
@@ -173,6 +176,8 @@ def _checked_json(value: Any, where: str, depth: int) -> Any:
     if isinstance(value, str):
         return _checked_str(where, value)
     if isinstance(value, int):
+        if value.bit_length() > _MAX_INT_BITS:
+            raise ConfigurationError(f"{where} is an int of more than {_MAX_INT_BITS} bits: store it as a text")
         return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):

@@ -23,8 +23,12 @@ from fastrag.errors import ConfigurationError
 
 Scalar = str | int | float | bool
 
-MAX_DEPTH = 50
-"""How deep And, Or and Not may be nested; deeper trees are refused."""
+MAX_DEPTH = 16
+"""How deep And, Or and Not may be nested; deeper trees are refused, as engines' parsers would."""
+
+MAX_CONDITIONS = 1000
+"""How many conditions a filter may have; larger ones are refused. An In is one, whatever its number of
+values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,14 +175,18 @@ def check_filter(filter: Filter | None) -> None:
 
     Raises:
         ConfigurationError: Something in the tree is not a Filter, a field name is empty, a value is not a
-            text, a finite number or a bool, or the tree is deeper than `MAX_DEPTH`.
+            text, a finite number or a bool, or the tree is deeper or larger than the limits above.
 
     >>> check_filter(Eq("tags", ["a"]))
     Traceback (most recent call last):
     fastrag.errors.ConfigurationError: a filter on 'tags' needs a text, a finite number or a bool, not ['a']
     """
     if filter is not None:
-        _check(filter, depth=1)
+        conditions = _check(filter, depth=1)
+        if conditions > MAX_CONDITIONS:
+            raise ConfigurationError(
+                f"a filter may have {MAX_CONDITIONS} conditions, and this one has {conditions}: use In for many values"
+            )
 
 
 def join(*filters: Filter | None) -> Filter | None:
@@ -232,17 +240,17 @@ def _flatten(mapping: Mapping[str, Any], prefix: str, fields: dict[str, Any]) ->
             _flatten(value, f"{prefix}{key}.", fields)
 
 
-def _check(filter: object, depth: int) -> None:
+def _check(filter: object, depth: int) -> int:
+    """Check the tree below ``filter`` and count its conditions."""
     if depth > MAX_DEPTH:
         raise ConfigurationError(f"a filter may be nested {MAX_DEPTH} deep, and this one is deeper")
     match filter:
         case And(filters) | Or(filters):
             if not isinstance(filters, Sequence):
                 raise ConfigurationError(f"And and Or take a list of filters, not {filters!r}")
-            for part in filters:
-                _check(part, depth + 1)
+            return sum(_check(part, depth + 1) for part in filters)
         case Not(part):
-            _check(part, depth + 1)
+            return _check(part, depth + 1)
         case Exists(field):
             _check_field(field)
         case Eq(field, value) | Contains(field, value):
@@ -263,6 +271,7 @@ def _check(filter: object, depth: int) -> None:
                     _check_value(field, bound)
         case _:
             raise ConfigurationError(_not_a_filter(filter))
+    return 1
 
 
 def _check_field(field: object) -> None:

@@ -1,0 +1,371 @@
+"""A store in a folder, by LanceDB: no server, several processes, nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import weakref
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from fastrag._support.extras import import_extra
+from fastrag.document import Document
+from fastrag.embedding.base import Matrix, Vector
+from fastrag.errors import ConfigurationError, FastRAGError, StoreError
+from fastrag.store.base import Binding, VectorStore, agreed_binding
+from fastrag.store.checks import check_dimension, checked_deletion, checked_documents, checked_ids, unit_rows
+from fastrag.store.durability import FileSyncer
+from fastrag.store.filters import Filter, check_filter
+from fastrag.store.lance_filters import sql_of
+from fastrag.store.lance_rows import (
+    DOCUMENT_COLUMNS,
+    binding_of,
+    check_schema,
+    embedder_metadata,
+    new_schema,
+    to_documents,
+    to_rows,
+    vector_field,
+)
+from fastrag.store.languages import language_name
+
+_TABLE = "documents"
+_TEXT_INDEX = "text_idx"
+_SCAN_ROWS = 1000
+_IDS_PER_QUERY = 1000
+_ATTEMPTS = 10
+_MAX_FRAGMENTS = 100
+_MAX_UNINDEXED = 5000
+_KEEP_OLD_VERSIONS = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """LanceDB's handles. They do not survive a fork, so each process opens its own."""
+
+    pid: int
+    connection: Any
+    table: Any
+    syncer: FileSyncer
+
+
+class LanceStore(VectorStore):
+    """Keeps everything in a folder and searches it there; several processes may read and write it at once.
+
+    Dense search is exact: every vector is compared. Filters are applied by the engine before the ranking.
+    What a write has returned from is on disk (fsync) and survives a killed process; a batch that was not
+    acknowledged is there as a whole or not at all. Each batch costs some files and milliseconds, so write
+    Documents by the hundred. Call `optimize` after bulk writes: texts that are not in the word index yet are
+    found too, but slowly. Writing calls it by itself when very much has piled up.
+
+    The folder is made at the first write or `bind`; reading a store that is not there yet finds nothing.
+    Files are opened at first use. After a fork the child opens its own. After `close` a call opens them
+    again.
+
+    Needs ``pip install 'fastrag[lance]'``.
+
+    Args:
+        path: The folder, which holds one store and nothing else.
+        language: Whose word endings to take off for lexical search: an ISO 639-1 code or English name; None
+            for none. It is fixed by the first write.
+
+    Raises:
+        ConfigurationError: There is no stemmer for ``language``. The first call raises it where ``path`` is a
+            file, a folder of something else, or a store of another language or a newer format.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> async def example(folder):
+    ...     store = LanceStore(folder)
+    ...     await store.upsert([Document("a", "apples"), Document("b", "pears")], np.eye(2, dtype=np.float32))
+    ...     found = await store.search(text="an apple", k=1)
+    ...     await store.close()
+    ...     return [document.id for document in found]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     asyncio.run(example(folder))
+    ['a']
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, language: str | None = "en") -> None:
+        self._path = Path(path)
+        self._language = language_name(language)
+        self._opened: _Opened | None = None
+        self._locks: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = weakref.WeakKeyDictionary()
+
+    async def bind(self, embedder_id: str, dimension: int) -> None:
+        """See `VectorStore.bind`."""
+        agreed_binding(None, embedder_id, dimension)
+        async with self._writing() as opened:
+            await self._bind(opened, embedder_id, dimension)
+
+    async def upsert(self, documents: Sequence[Document], embeddings: Matrix | None = None) -> None:
+        """See `VectorStore.upsert`."""
+        # Copied before the first await: the caller may change its Documents while others run.
+        copies = checked_documents(documents)
+        rows = None if embeddings is None else unit_rows(embeddings, rows=len(copies), dimension=None)
+        if not copies:
+            return
+        async with self._writing() as opened:
+            if rows is not None:
+                await self._bind(opened, None, rows.shape[1])
+            schema = await opened.table.schema()
+            table = await asyncio.to_thread(to_rows, schema, copies, rows)
+            merge = opened.table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
+            # "null" leaves as they are the vectors that are missing on purpose; there are no bad ones.
+            await merge.execute(table, on_bad_vectors="null")
+            if await _is_untidy(opened.table):
+                # The batch is in whatever becomes of this. It can fail when another process tidies at once.
+                with contextlib.suppress(RuntimeError, ValueError):
+                    await _tidy(opened.table)
+
+    async def delete(self, *, ids: Sequence[str] | None = None, filter: Filter | None = None) -> int:
+        """See `VectorStore.delete`."""
+        ids, filter = checked_deletion(ids, filter)
+        if await self._open() is None:
+            return 0
+        async with self._writing() as opened:
+            before = await opened.table.count_rows()
+            if filter is not None:
+                await opened.table.delete(sql_of(filter))
+            elif ids:
+                await opened.table.delete(_has_id(ids))
+            return int(before - await opened.table.count_rows())
+
+    async def get(self, ids: Sequence[str]) -> list[Document]:
+        """See `VectorStore.get`."""
+        ids = checked_ids(ids)
+        opened = await self._open()
+        found: dict[str, Document] = {}
+        if opened is not None:
+            with self._translated("read"):
+                for some in _portions(ids):
+                    query = opened.table.query().where(_has_id(some)).select(DOCUMENT_COLUMNS)
+                    rows = await query.to_arrow()
+                    found.update({document.id: document for document in to_documents(rows)})
+        return [found[key] for key in ids if key in found]
+
+    async def count(self, filter: Filter | None = None) -> int:
+        """See `VectorStore.count`."""
+        check_filter(filter)
+        opened = await self._open()
+        if opened is None:
+            return 0
+        with self._translated("read"):
+            return int(await opened.table.count_rows(None if filter is None else sql_of(filter)))
+
+    async def scan(self, filter: Filter | None = None) -> AsyncIterator[Document]:
+        """See `VectorStore.scan`."""
+        check_filter(filter)
+        opened = await self._open()
+        if opened is None:
+            return
+        with self._translated("read"):
+            query = _filtered(opened.table.query().select(DOCUMENT_COLUMNS), filter)
+            batches = await query.to_batches(max_batch_length=_SCAN_ROWS)
+        while True:
+            with self._translated("read"):
+                batch = await anext(batches, None)
+            if batch is None:
+                return
+            for document in to_documents(batch):
+                yield document
+
+    async def search_dense(self, embedding: Vector, k: int, filter: Filter | None) -> list[tuple[Document, float]]:
+        """See `VectorStore.search_dense`."""
+        opened = await self._open()
+        if opened is None:
+            return []
+        with self._translated("search"):
+            binding = binding_of(await opened.table.schema())
+            if binding is None:
+                return []
+            check_dimension(embedding.size, binding.dimension)
+            if not embedding.any():
+                return []
+            # The vectors are of norm 1, so that LanceDB's dot distance is 1 - cosine.
+            query = opened.table.query().nearest_to(embedding).column("vector").distance_type("dot")
+            query = _filtered(query.bypass_vector_index(), filter)
+            found = await _best(query, k, "_distance", descending=False)
+        return [(document, min(1.0, max(-1.0, 1.0 - distance))) for document, distance in found]
+
+    async def search_lexical(self, text: str, k: int, filter: Filter | None) -> list[tuple[Document, float]]:
+        """See `VectorStore.search_lexical`."""
+        opened = await self._open()
+        if opened is None:
+            return []
+        match = import_extra("lancedb.query", extra="lance", purpose="the LanceDB store").MatchQuery
+        with self._translated("search"):
+            # A match of words, which takes the text as data; LanceDB's query syntax is never parsed.
+            query = _filtered(opened.table.query().nearest_to_text(match(text, "text")), filter)
+            return await _best(query, k, "_score", descending=True)
+
+    async def optimize(self) -> None:
+        """Merge the files of many writes into few and take new texts into the word index.
+
+        Files of versions older than an hour are removed; a scan that has run for longer may then fail.
+        """
+        if await self._open() is None:
+            return
+        async with self._writing() as opened:
+            await _tidy(opened.table)
+
+    async def close(self) -> None:
+        """Release the files; a later call opens them again."""
+        opened, self._opened = self._opened, None
+        if opened is not None and opened.pid == os.getpid():
+            opened.table.close()
+            opened.connection.close()
+
+    async def _bind(self, opened: _Opened, embedder_id: str | None, dimension: int) -> None:
+        """Make the binding agree with what is asked; without an ``embedder_id``, the dimension only."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            bound = binding_of(await opened.table.schema())
+            if embedder_id is not None:
+                agreed = agreed_binding(bound, embedder_id, dimension)
+            else:
+                agreed = bound or Binding(None, dimension)
+                check_dimension(dimension, agreed.dimension)
+            if agreed == bound:
+                return
+            try:
+                if bound is None:
+                    await opened.table.add_columns([vector_field(agreed)])
+                else:
+                    named = {"path": "vector", "metadata": embedder_metadata(agreed)}
+                    await opened.table.update_field_metadata(named)
+            except (RuntimeError, ValueError):
+                # Another process may have been first; the next round sees what it decided.
+                if attempt == _ATTEMPTS:
+                    raise
+
+    async def _open(self) -> _Opened | None:
+        """The handles of this process; None where there is no store yet."""
+        opened = self._opened
+        if opened is not None and opened.pid == os.getpid():
+            return opened
+        return await self._connect() if await asyncio.to_thread(self._is_there) else None
+
+    async def _connect(self) -> _Opened:
+        lancedb = import_extra("lancedb", extra="lance", purpose="the LanceDB store")
+        with self._translated("open"):
+            # Without this interval a handle would not see what other processes write.
+            connection = await lancedb.connect_async(self._path, read_consistency_interval=timedelta(0))
+            table = await self._open_table(connection)
+            check_schema(await table.schema(), language=self._language, where=str(self._path))
+            await self._index_texts(table)
+        opened = self._opened = _Opened(os.getpid(), connection, table, FileSyncer(self._path))
+        return opened
+
+    def _is_there(self) -> bool:
+        try:
+            names = [entry.name for entry in self._path.iterdir() if not entry.name.startswith(".")]
+        except FileNotFoundError:
+            return False
+        except NotADirectoryError as error:
+            raise ConfigurationError(f"{self._path} is not a folder: give the path of a folder") from error
+        except OSError as error:
+            raise StoreError(f"{self._path} cannot be read: {error}") from error
+        if names and f"{_TABLE}.lance" not in names:
+            raise ConfigurationError(
+                f"{self._path} is a folder of something else (it has {min(names)!r} in it): give a new or an empty one"
+            )
+        return bool(names)
+
+    async def _open_table(self, connection: Any) -> Any:
+        try:
+            return await connection.open_table(_TABLE)
+        except ValueError:
+            with contextlib.suppress(ValueError):
+                return await connection.create_table(_TABLE, schema=new_schema(self._language))
+            # Another process made it in between.
+            return await connection.open_table(_TABLE)
+
+    async def _index_texts(self, table: Any) -> None:
+        fts = import_extra("lancedb.index", extra="lance", purpose="the LanceDB store").FTS
+        for attempt in range(1, _ATTEMPTS + 1):
+            if await table.list_indices():
+                return
+            try:
+                # No word is left out for being common: in "what does with do?" the word that matters is
+                # "with".
+                words = fts(
+                    language=(self._language or "english").capitalize(),
+                    stem=self._language is not None,
+                    remove_stop_words=False,
+                    max_token_length=255,
+                )
+                await table.create_index("text", config=words, name=_TEXT_INDEX)
+            except (RuntimeError, ValueError):
+                # Another process may have been first.
+                if attempt == _ATTEMPTS:
+                    raise
+
+    @contextlib.asynccontextmanager
+    async def _writing(self) -> AsyncIterator[_Opened]:
+        """One write of this process at a time; other processes are the engine's to reconcile."""
+        lock = self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+        async with lock:
+            opened = await self._open() or await self._connect()
+            with self._translated("write"):
+                yield opened
+                await asyncio.to_thread(opened.syncer.sync)
+
+    @contextlib.contextmanager
+    def _translated(self, action: str) -> Iterator[None]:
+        try:
+            yield
+        except FastRAGError:
+            raise
+        except (RuntimeError, ValueError, OSError) as error:
+            # The first line, without the place in the engine's source.
+            reason = str(error).partition("\n")[0].partition(", /")[0]
+            raise StoreError(f"LanceDB could not {action} the store in {self._path}: {reason}") from error
+
+
+async def _is_untidy(table: Any) -> bool:
+    """Whether so much was written since the last tidying that it slows searches down.
+
+    The bounds make the work of tidying grow with what is written, and not with its square.
+    """
+    fragments = (await table.stats())["fragment_stats"]["num_fragments"]
+    texts = await table.index_stats(_TEXT_INDEX)
+    return bool(
+        fragments > _MAX_FRAGMENTS or texts.num_unindexed_rows > max(_MAX_UNINDEXED, texts.num_indexed_rows // 4)
+    )
+
+
+async def _tidy(table: Any) -> None:
+    await table.optimize(cleanup_older_than=_KEEP_OLD_VERSIONS)
+
+
+def _filtered(query: Any, filter: Filter | None) -> Any:
+    return query if filter is None else query.where(sql_of(filter))
+
+
+async def _best(query: Any, k: int, column: str, *, descending: bool) -> list[tuple[Document, float]]:
+    """The best ``k`` by ``column``; equal ones in the order they were written."""
+    query = query.select([*DOCUMENT_COLUMNS, "written_ns", column])
+    limit = k + 1
+    while True:
+        rows = await query.limit(limit).to_arrow()
+        values = rows.column(column).to_pylist()
+        # Where the k-th value goes on beyond the limit, which of its rows came is up to the engine.
+        if len(values) < limit or sorted(values, reverse=descending)[k - 1] != values[-1]:
+            break
+        limit *= 4
+    order = [(column, "descending" if descending else "ascending"), ("written_ns", "ascending")]
+    best = rows.sort_by(order).slice(0, k)
+    return list(zip(to_documents(best), best.column(column).to_pylist(), strict=True))
+
+
+def _has_id(ids: Sequence[str]) -> Any:
+    expr = import_extra("lancedb.expr", extra="lance", purpose="the LanceDB store")
+    return expr.col("id").isin([expr.lit(each) for each in ids])
+
+
+def _portions(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (ids[start : start + _IDS_PER_QUERY] for start in range(0, len(ids), _IDS_PER_QUERY))

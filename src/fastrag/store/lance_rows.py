@@ -1,0 +1,136 @@
+"""A Document as a row of a LanceDB table, and back."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from fastrag._support.extras import import_extra
+from fastrag.document import Document
+from fastrag.embedding.base import Matrix
+from fastrag.errors import ConfigurationError
+from fastrag.store.base import Binding
+from fastrag.store.lance_filters import facts_of, sortable_of
+
+DOCUMENT_COLUMNS = ["id", "text", "uri", "metadata"]
+
+_FORMAT = "1"
+_FORMAT_KEY = b"fastrag.format"
+_LANGUAGE_KEY = b"fastrag.language"
+_EMBEDDER_KEY = b"fastrag.embedder_id"
+
+
+def pyarrow() -> Any:
+    """The pyarrow module.
+
+    Raises:
+        MissingDependencyError: It is not installed.
+    """
+    return import_extra("pyarrow", extra="lance", purpose="the LanceDB store")
+
+
+def new_schema(language: str | None) -> Any:
+    """The columns of a store that holds no vectors yet, marked with the format and the stemmer's language."""
+    pa = pyarrow()
+    # With a declared key, LanceDB sees that two writers insert the same id at once, and makes the second
+    # replace it.
+    key = {"lance-schema:unenforced-primary-key": "true"}
+    return pa.schema(
+        [
+            pa.field("id", pa.string(), nullable=False, metadata=key),
+            pa.field("text", pa.string(), nullable=False),
+            pa.field("uri", pa.string()),
+            pa.field("metadata", pa.string(), nullable=False),
+            pa.field("facts", pa.list_(pa.string()), nullable=False),
+            pa.field("sortable", pa.string(), nullable=False),
+            pa.field("written_ns", pa.int64(), nullable=False),
+        ],
+        metadata={_FORMAT_KEY: _FORMAT, _LANGUAGE_KEY: language or ""},
+    )
+
+
+def vector_field(binding: Binding) -> Any:
+    """The column that makes a store one of ``binding``."""
+    pa = pyarrow()
+    return pa.field("vector", pa.list_(pa.float32(), binding.dimension), metadata=embedder_metadata(binding))
+
+
+def embedder_metadata(binding: Binding) -> dict[str, str]:
+    """What the vector column says about where its vectors come from."""
+    return {} if binding.embedder_id is None else {_EMBEDDER_KEY.decode(): binding.embedder_id}
+
+
+def binding_of(schema: Any) -> Binding | None:
+    """Which embedder the vectors come from; None for a store without a vector column."""
+    if "vector" not in schema.names:
+        return None
+    field = schema.field("vector")
+    embedder_id = (field.metadata or {}).get(_EMBEDDER_KEY)
+    return Binding(None if embedder_id is None else embedder_id.decode(), field.type.list_size)
+
+
+def check_schema(schema: Any, *, language: str | None, where: str) -> None:
+    """Refuse a table that is not a fastrag store, is a newer one, or one of another language.
+
+    Raises:
+        ConfigurationError: It is so; says which.
+    """
+    marks = schema.metadata or {}
+    written = marks.get(_FORMAT_KEY)
+    if written is None:
+        raise ConfigurationError(f"{where} holds a LanceDB table that was not made by fastrag: give another path")
+    if written != _FORMAT.encode():
+        raise ConfigurationError(
+            f"{where} was written in store format {written.decode()}, and this fastrag reads format {_FORMAT}: "
+            "update fastrag, or build the store anew"
+        )
+    stored = marks.get(_LANGUAGE_KEY, b"").decode() or None
+    if stored != language:
+        raise ConfigurationError(
+            f"{where} was made with language={stored!r}, and is opened with language={language!r}: its words were "
+            "indexed for the former"
+        )
+
+
+def to_rows(schema: Any, documents: Sequence[Document], embeddings: Matrix | None) -> Any:
+    """A table of ``schema`` that holds the Documents; where there is no direction, there is no vector."""
+    pa = pyarrow()
+    now = time.time_ns()
+    columns: dict[str, Any] = {
+        "id": [document.id for document in documents],
+        "text": [document.text for document in documents],
+        "uri": [document.uri for document in documents],
+        "metadata": [_to_json(document.metadata) for document in documents],
+        "facts": [facts_of(document.metadata) for document in documents],
+        "sortable": [sortable_of(document.metadata) for document in documents],
+        "written_ns": [now + position for position in range(len(documents))],
+    }
+    arrays = [pa.array(columns[name], schema.field(name).type) for name in columns]
+    if "vector" in schema.names:
+        arrays.append(_vectors(schema.field("vector").type, len(documents), embeddings))
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def to_documents(rows: Any) -> Iterator[Document]:
+    """The Documents of rows that have `DOCUMENT_COLUMNS`."""
+    columns = (rows.column(name).to_pylist() for name in DOCUMENT_COLUMNS)
+    for key, text, uri, metadata in zip(*columns, strict=True):
+        yield Document(key, text, uri, json.loads(metadata))
+
+
+def _to_json(metadata: dict[str, Any]) -> str:
+    return json.dumps(metadata, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _vectors(column: Any, rows: int, embeddings: Matrix | None) -> Any:
+    pa = pyarrow()
+    if embeddings is None:
+        return pa.nulls(rows, column)
+    pointless = ~embeddings.any(axis=1)
+    return pa.FixedSizeListArray.from_arrays(
+        pa.array(np.ascontiguousarray(embeddings).reshape(-1)), type=column, mask=pa.array(pointless)
+    )
