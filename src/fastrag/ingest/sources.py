@@ -88,7 +88,7 @@ async def plan(sources: Sources, *, prune: bool) -> Plan:
         return await asyncio.to_thread(_plan_files, [sources])
     if not isinstance(sources, Iterable):
         raise ConfigurationError(
-            f"sources must be a path, paths or Documents, not a {type(sources).__name__}; "
+            f"sources must be a path, paths or Documents, not {type(sources).__name__}; "
             "a single Document goes into a list"
         )
     items = iter(sources)
@@ -111,9 +111,9 @@ def _checked_documents(items: Iterable[object]) -> Iterator[DocumentSource]:
     for position, document in enumerate(items):
         if not isinstance(document, Document):
             raise ConfigurationError(
-                f"sources[{position}] must be a Document like the first one, not {document!r}"
+                f"sources[{position}] must be a Document like the first one, not {type(document).__name__}"
                 if position
-                else f"sources must hold paths or Documents, not {document!r}"
+                else f"sources must hold paths or Documents, not {type(document).__name__}"
             )
         if not isinstance(document.id, str) or not document.id:
             raise ConfigurationError(f"sources[{position}] must have an id that is a text, not {document.id!r}")
@@ -147,7 +147,7 @@ def _plan_files(paths: Sequence[object]) -> Plan:
 
 def _absolute(path: object) -> Path:
     if not isinstance(path, str | PathLike):
-        raise ConfigurationError(f"sources holds paths, and also {path!r}")
+        raise ConfigurationError(f"sources holds paths, and also something of type {type(path).__name__}")
     # Path.resolve would follow links; a link that is changed to another folder would then be another root.
     absolute = Path(os.path.abspath(path))  # noqa: PTH100
     try:

@@ -103,6 +103,14 @@ def test_entities_are_not_expanded(tmp_path: Path) -> None:
     assert "do not read me" not in text
 
 
+def test_xml_that_is_well_formed_and_yet_no_document(tmp_path: Path) -> None:
+    source = zipfile.ZipFile(io.BytesIO(sample()))
+    members = {name: source.read(name) for name in source.namelist()}
+    members["word/document.xml"] = members["word/document.xml"].replace(b'<w:pStyle w:val="Heading1"/>', b"<w:pStyle/>")
+    with pytest.raises(LoadError, match="not a DOCX file that can be read: InvalidXmlError"):
+        load(tmp_path, zipped(**members))
+
+
 def test_damaged_files_are_read_or_refused_and_nothing_else(tmp_path: Path) -> None:
     whole = sample()
     random_source = random.Random(3)

@@ -28,8 +28,10 @@ def parse_docx(data: bytes, path: Path, max_bytes: int) -> Parsed:
         MissingDependencyError: The extra ``loaders`` is not installed.
     """
     docx = import_extra("docx", extra="loaders", purpose="reading DOCX files")
-    errors = import_extra("docx.opc.exceptions", extra="loaders", purpose="reading DOCX files")
-    with broken_files_reported(path, "DOCX file", zipfile.BadZipFile, errors.OpcError):
+    package_errors = import_extra("docx.opc.exceptions", extra="loaders", purpose="reading DOCX files")
+    xml_errors = import_extra("docx.oxml.exceptions", extra="loaders", purpose="reading DOCX files")
+    errors = (zipfile.BadZipFile, package_errors.OpcError, xml_errors.XmlchemyError)
+    with broken_files_reported(path, "DOCX file", *errors):
         _check_archive(data, path, max_bytes)
         document = docx.Document(io.BytesIO(data))
         text = "\n\n".join(_blocks(document))
