@@ -158,10 +158,10 @@ class VectorStore(ABC):
             StoreError: The engine failed.
         """
 
-    async def optimize(self) -> None:  # noqa: B027 - few engines have anything to do here
+    async def optimize(self) -> None:
         """Tidy up after bulk writes (compaction, index refresh). Harmless at any time."""
 
-    async def close(self) -> None:  # noqa: B027 - nor has every store something to release
+    async def close(self) -> None:
         """Release files and connections. Harmless when called twice."""
 
 
