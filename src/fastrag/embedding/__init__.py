@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fastrag.embedding.base import Embedder, Matrix, Vector
+from fastrag.embedding.local import LocalEmbedder
 from fastrag.embedding.model_dir import default_model_dir
 
-__all__ = ["Embedder", "Matrix", "Vector", "default_model_dir"]
+__all__ = ["Embedder", "LocalEmbedder", "Matrix", "Vector", "default_model_dir"]
