@@ -1,0 +1,83 @@
+"""Run by test_kill.py in a process of its own, which is killed while it ingests.
+
+Usage: killed_ingest.py INDEX VERSION STAGE NUMBER. Says on stdout what is embedded and finished, and says "now" when
+batch NUMBER enters STAGE (embed or write); then it is killed. It never gets beyond the next batch by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from fastrag.document import Document
+from fastrag.embedding.base import Matrix
+from fastrag.ingest import CharacterChunker, IngestProgress, ingest
+from fastrag.store.lance import LanceStore
+from fastrag.testing import HashEmbedder
+
+DOCUMENTS = 12
+CHUNKS = 5
+DIMENSION = 8
+CHUNK_SIZE = 8
+BATCH = 7  # so that batches and Documents do not end together
+
+
+def corpus(version: str) -> list[Document]:
+    return [
+        Document(f"d{number}", "\n\n".join(f"{version} {number} {chunk}" for chunk in range(CHUNKS)))
+        for number in range(DOCUMENTS)
+    ]
+
+
+def say(*words: object) -> None:
+    print(*words, flush=True)  # noqa: T201
+
+
+class Embedder(HashEmbedder):
+    def __init__(self, stage: str, number: int) -> None:
+        super().__init__(DIMENSION)
+        self.stage, self.number, self.calls = stage, number, 0
+
+    async def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        self.calls += 1
+        if self.stage == "embed" and self.calls == self.number:
+            say("now")
+        if self.calls > self.number:
+            await asyncio.Event().wait()
+        for text in texts:
+            say("embedded", text)
+        return await super().embed_documents(texts)
+
+
+class Store(LanceStore):
+    def __init__(self, path: Path, stage: str, number: int) -> None:
+        super().__init__(path)
+        self.stage, self.number, self.writes = stage, number, 0
+
+    async def upsert(self, documents: Sequence[Document], embeddings: Matrix | None = None) -> None:
+        self.writes += 1
+        if self.stage == "write" and self.writes == self.number:
+            say("now")
+        await super().upsert(documents, embeddings)
+
+
+def finished(progress: IngestProgress) -> None:
+    say("finished", progress.source)
+
+
+async def main(index: str, version: str, stage: str, number: str) -> None:
+    store = Store(Path(index), stage, int(number))
+    await ingest(
+        corpus(version),
+        store=store,
+        embedder=Embedder(stage, int(number)),
+        chunker=CharacterChunker(size=CHUNK_SIZE),
+        batch_size=BATCH,
+        progress=finished,
+    )
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
