@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from fastrag.benchmark.metrics.ranking import Relevant, find_hits
+from fastrag.benchmark.metrics.judgments import Judgments, Relevant, judge
 from fastrag.benchmark.metrics.retrieval import RetrievalMetric
 from fastrag.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from fastrag.benchmark.metrics.hit_table import HitTable
 
 _T = TypeVar("_T")
 
@@ -34,7 +37,7 @@ class RankingScores:
 
 
 def evaluate_rankings(
-    rankings: Mapping[Any, Iterable[Any]], qrels: Mapping[Any, Relevant], metrics: Sequence[RetrievalMetric]
+    rankings: Mapping[Any, Iterable[Any]], qrels: Mapping[Any, Relevant | Judgments], metrics: Sequence[RetrievalMetric]
 ) -> RankingScores:
     """Score ranked lists of ids with several metrics, reading each list once.
 
@@ -62,26 +65,48 @@ def evaluate_rankings(
     names = [metric.name for metric in metrics]
     if not names or len(set(names)) < len(names):
         raise ConfigurationError(f"metrics must be at least one, each with a name of its own, not {names}")
+    from fastrag.benchmark.metrics.hit_table import HitTable  # numpy is loaded only where rankings come in bulk
+
     rankings, qrels = _by_text("rankings", rankings), _by_text("qrels", qrels)
     depth = _common_depth(metrics)
-    columns: list[list[float | None]] = [[] for _ in metrics]
-    steps = [(column.append, metric.measure) for column, metric in zip(columns, metrics, strict=True)]
-    repeats = 0
-    for query_id, relevant in qrels.items():
-        ranked_ids = rankings.get(query_id, ())
-        if depth is not None and type(ranked_ids) is list:
-            ranked_ids = ranked_ids[:depth]
-        hits = find_hits(ranked_ids, relevant)
-        repeats += hits.repeats
-        for append, measure in steps:
-            append(measure(hits))
+    without_relevant: dict[str, Judgments] = {}
+
+    def measurable() -> Iterator[tuple[Iterable[Any], Judgments]]:
+        for query_id, relevant in qrels.items():
+            known = relevant if isinstance(relevant, Judgments) else judge(relevant)
+            if known.relevant:
+                ranked_ids = rankings.get(query_id, ())
+                yield (ranked_ids if depth is None else _top(ranked_ids, depth)), known
+            else:
+                without_relevant[query_id] = known
+
+    table = HitTable(measurable())
     return RankingScores(
         query_ids=list(qrels),
-        scores=dict(zip(names, columns, strict=True)),
+        scores={metric.name: _scores(metric, table, qrels, without_relevant) for metric in metrics},
         unanswered=[query_id for query_id in qrels if query_id not in rankings],
         unjudged=[query_id for query_id in rankings if query_id not in qrels],
-        repeats=repeats,
+        repeats=table.repeats,
     )
+
+
+def _scores(
+    metric: RetrievalMetric, table: HitTable, query_ids: Collection[str], without_relevant: Mapping[str, Judgments]
+) -> list[float | None]:
+    measured: list[float | None] = metric.measure(table).tolist()
+    if not without_relevant:
+        return measured
+    following = iter(measured)
+    return [
+        metric.score_without_relevant(judged=without_relevant[query_id].judged)
+        if query_id in without_relevant
+        else next(following)
+        for query_id in query_ids
+    ]
+
+
+def _top(ranked_ids: Iterable[Any], depth: int) -> Iterable[Any]:
+    return ranked_ids[:depth] if isinstance(ranked_ids, list) else ranked_ids
 
 
 def _common_depth(metrics: Sequence[RetrievalMetric]) -> int | None:
@@ -92,6 +117,11 @@ def _common_depth(metrics: Sequence[RetrievalMetric]) -> int | None:
 def _by_text(what: str, by_query: Mapping[Any, _T]) -> Mapping[str, _T]:
     if not isinstance(by_query, Mapping):
         raise ConfigurationError(f"{what} must be a mapping from query ids, not a {type(by_query).__name__}")
+    try:
+        "".join(by_query)
+        return by_query
+    except TypeError:
+        pass
     by_text = {str(query_id): value for query_id, value in by_query.items()}
     if len(by_text) < len(by_query):
         raise ConfigurationError(f"two query ids in {what} are the same as text")

@@ -1,7 +1,8 @@
 """Retrieval metrics: how well the sources that came back match the sample's relevant ids.
 
-The arithmetic and its conventions are in `fastrag.benchmark.metrics.ranking`. All of these metrics are None for
-a sample where nothing is relevant, and 0 where something is but nothing relevant came back.
+The definitions are trec_eval's, and every score lies in [0, 1]. R is the number of relevant documents, retrieved or
+not; a document is relevant if its gain is above 0. Where nothing is relevant (R = 0) a score is None; where something
+is but nothing relevant came back, it is 0. What counts as a hit is said in `fastrag.benchmark.metrics.ranking`.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from operator import attrgetter
 from typing import Any, Literal, TypeAlias
 
 from fastrag._support.checks import require_positive_int, require_text
-from fastrag.benchmark.metrics import ranking
 from fastrag.benchmark.metrics.base import QueryOutcome
 from fastrag.benchmark.metrics.computed import ComputedMetric
-from fastrag.benchmark.metrics.ranking import Gain, Hits
+from fastrag.benchmark.metrics.judgments import judge
+from fastrag.benchmark.metrics.ranking import Gain, HitView, find_hits
 from fastrag.benchmark.samples import EvalSample
 from fastrag.document import Document
 from fastrag.errors import ConfigurationError
@@ -65,7 +66,9 @@ class RetrievalMetric(ComputedMetric):
     """
 
     needs_relevant_ids = True
-    _label: str
+
+    label: str
+    """The usual name without the cutoff."""
 
     def __init__(
         self,
@@ -82,7 +85,7 @@ class RetrievalMetric(ComputedMetric):
         self.k = None if k is None else require_positive_int("k", k)
         self.match = match
         self.nothing_relevant = nothing_relevant
-        usual_name = self._label if k is None else f"{self._label}@{k}"
+        usual_name = self.label if k is None else f"{self.label}@{k}"
         self._name = usual_name if name is None else require_text("name", name)
 
     @property
@@ -101,22 +104,27 @@ class RetrievalMetric(ComputedMetric):
         Raises:
             ConfigurationError: ``sample.relevant_ids`` is neither a list of ids nor a mapping id -> gain.
         """
+        judgments = judge(sample.relevant_ids)
+        if not judgments.relevant:
+            return self.score_without_relevant(judged=judgments.judged)
         keys = document_keys(outcome.sources[: self.depth], self.match)
-        return self.measure(ranking.find_hits(keys, sample.relevant_ids))
+        score: float = self.measure(find_hits(keys, judgments))
+        return score
 
-    def measure(self, hits: Hits) -> float | None:
-        """The score of a ranking from its hits, among the top `depth` at least."""
-        if hits.gains:
-            return self._value(hits)
-        return 0.0 if hits.judged and self.nothing_relevant == "zero" else None
+    def score_without_relevant(self, *, judged: bool) -> float | None:
+        """The score where nothing is relevant, though something may have been judged."""
+        return 0.0 if judged and self.nothing_relevant == "zero" else None
 
     def missing_reason(self, sample: EvalSample, outcome: QueryOutcome) -> str:
         """Why the score is None."""
         return "no gain above 0 in relevant_ids" if sample.relevant_ids else "no relevant_ids"
 
     @abstractmethod
-    def _value(self, hits: Hits) -> float | None:
-        """The score where something is relevant."""
+    def measure(self, hits: HitView) -> Any:
+        """The score from the hits in the top `depth` at least, where something is relevant: one number, or an array.
+
+        Plain arithmetic on what the `HitView` gives serves both.
+        """
 
 
 class _CutoffMetric(RetrievalMetric):
@@ -142,10 +150,11 @@ class PrecisionAtK(_CutoffMetric):
     'precision@5'
     """
 
-    _label = "precision"
+    label = "precision"
 
-    def _value(self, hits: Hits) -> float | None:
-        return ranking.precision(hits, self.k)
+    def measure(self, hits: HitView) -> Any:
+        """Hits in the top k / k."""
+        return hits.found(self.k) / self.k
 
 
 class RecallAtK(_CutoffMetric):
@@ -156,28 +165,32 @@ class RecallAtK(_CutoffMetric):
     0.5
     """
 
-    _label = "recall"
+    label = "recall"
 
-    def _value(self, hits: Hits) -> float | None:
-        return ranking.recall(hits, self.k)
+    def measure(self, hits: HitView) -> Any:
+        """Hits in the top k / R."""
+        return hits.found(self.k) / hits.relevant
 
 
 class HitRateAtK(_CutoffMetric):
     """``hit_rate@k``: 1.0 if there is a hit in the top k, else 0.0. See `RetrievalMetric`."""
 
-    _label = "hit_rate"
+    label = "hit_rate"
 
-    def _value(self, hits: Hits) -> float | None:
-        return ranking.hit_rate(hits, self.k)
+    def measure(self, hits: HitView) -> Any:
+        """1.0 for at least one hit in the top k, else 0.0."""
+        return (hits.found(self.k) > 0) * 1.0
 
 
 class F1AtK(_CutoffMetric):
     """``f1@k``: the harmonic mean of precision@k and recall@k, 0.0 where both are. See `RetrievalMetric`."""
 
-    _label = "f1"
+    label = "f1"
 
-    def _value(self, hits: Hits) -> float | None:
-        return ranking.f1(hits, self.k)
+    def measure(self, hits: HitView) -> Any:
+        """2 * hits in the top k / (k + R)."""
+        # 2PR/(P+R) with P = found/k and R = found/relevant, but with one rounding instead of four.
+        return 2 * hits.found(self.k) / (self.k + hits.relevant)
 
 
 class MRR(RetrievalMetric):
@@ -189,10 +202,11 @@ class MRR(RetrievalMetric):
     ('mrr', 'mrr@10')
     """
 
-    _label = "mrr"
+    label = "mrr"
 
-    def _value(self, hits: Hits) -> float | None:
-        return ranking.reciprocal_rank(hits, self.k)
+    def measure(self, hits: HitView) -> Any:
+        """1 / rank of the first hit in the top k, or 0.0."""
+        return hits.reciprocal_rank(self.k)
 
 
 class MAP(RetrievalMetric):
@@ -202,20 +216,24 @@ class MAP(RetrievalMetric):
     sample is its average precision; the mean over samples is the MAP.
     """
 
-    _label = "map"
+    label = "map"
 
-    def _value(self, hits: Hits) -> float | None:
-        return ranking.average_precision(hits, self.k)
+    def measure(self, hits: HitView) -> Any:
+        """The precisions at the ranks of the hits in the top k, summed up, / R."""
+        return hits.precision_sum(self.k) / hits.relevant
 
 
 class NDCG(RetrievalMetric):
-    """``ndcg`` or ``ndcg@k``: normalised discounted cumulative gain of the top k. See `RetrievalMetric`.
+    """``ndcg`` or ``ndcg@k``: discounted cumulative gain of the top k over the largest there could be.
+
+    The source at rank i adds gain / log2(i + 1). The largest sum is that of all relevant documents, retrieved or not,
+    sorted by falling gain and cut at k. A ranking that attains it scores exactly 1.0.
 
     Args:
         k: How many sources from the top count; None means all.
-        gain: "linear" counts a gain g as it is, as trec_eval does; "exponential" counts 2**g - 1, and the name
-            is ``ndcg_exp`` or ``ndcg_exp@k``, since for gains other than 0 and 1 the numbers differ.
-        match: See `RetrievalMetric`, as for the rest.
+        gain: "linear" counts a gain g as it is (trec_eval; Järvelin and Kekäläinen 2002). "exponential" counts
+            2**g - 1 (Burges 2005) and is named ``ndcg_exp`` or ``ndcg_exp@k``; for gains of 0 and 1 the two agree.
+        match: See `RetrievalMetric`, as for the others.
         nothing_relevant: See there.
         name: See there.
 
@@ -223,7 +241,7 @@ class NDCG(RetrievalMetric):
     ('ndcg@10', 'ndcg_exp')
     """
 
-    _label = "ndcg"
+    label = "ndcg"
 
     def __init__(
         self,
@@ -237,18 +255,19 @@ class NDCG(RetrievalMetric):
         if gain not in ("linear", "exponential"):
             raise ConfigurationError(f"gain must be 'linear' or 'exponential', not {gain!r}")
         if gain == "exponential":
-            self._label = "ndcg_exp"
+            self.label = "ndcg_exp"
         super().__init__(k, match=match, nothing_relevant=nothing_relevant, name=name)
         self.gain = gain
 
-    def _value(self, hits: Hits) -> float | None:
-        return ranking.ndcg(hits, self.k, gain=self.gain)
+    def measure(self, hits: HitView) -> Any:
+        """Gain attained in the top k / gain attainable there, both discounted by rank."""
+        return hits.ndcg(self.k, self.gain)
 
 
 class RPrecision(RetrievalMetric):
     """``r_precision``: hits in the top R, divided by R, the number of relevant documents. See `RetrievalMetric`."""
 
-    _label = "r_precision"
+    label = "r_precision"
 
     def __init__(
         self,
@@ -259,5 +278,6 @@ class RPrecision(RetrievalMetric):
     ) -> None:
         super().__init__(match=match, nothing_relevant=nothing_relevant, name=name)
 
-    def _value(self, hits: Hits) -> float | None:
-        return ranking.r_precision(hits)
+    def measure(self, hits: HitView) -> Any:
+        """Hits in the top R / R."""
+        return hits.found(hits.relevant) / hits.relevant
