@@ -76,7 +76,7 @@ def test_show(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "run-a" in out
     assert "1/2" in out
-    assert "errored 1 x ValueError: boom" in out
+    assert "1 x errored: ValueError: boom" in out
 
 
 def test_show_of_something_else(tmp_path, capsys):

@@ -77,9 +77,9 @@ async def _ingest_async(options: argparse.Namespace) -> None:
         if embedder is not None:
             await embedder.close()
     console = _console()
-    console.print(str(report), markup=False, highlight=False)
+    console.print(str(report), markup=False)
     for failure in report.failures:
-        console.print(f"  failed: {failure.source}: {failure.reason}", markup=False, highlight=False)
+        console.print(f"  failed: {failure.source}: {failure.reason}", markup=False)
     if report.failures:
         raise FastRAGError(f"{len(report.failures)} documents could not be ingested; everything else is stored")
 
@@ -105,11 +105,11 @@ async def _ask_async(options: argparse.Namespace) -> None:
         if embedder is not None:
             await embedder.close()
     console = _console()
-    console.print(result.answer or "(no answer: the sources do not say)", markup=False, highlight=False)
+    console.print(result.answer or "(no answer: the sources do not say)", markup=False)
     for number, source in enumerate(result.sources, start=1):
         mark = "*" if number in result.citations else " "
         score = source.metadata["score"]
-        console.print(f"{mark}[{number}] {source.id}  score {score:.4f}", markup=False, highlight=False)
+        console.print(f"{mark}[{number}] {source.id}  score {score:.4f}", markup=False)
 
 
 def _show(options: argparse.Namespace) -> None:
@@ -127,7 +127,7 @@ def _best(options: argparse.Namespace) -> None:
     results = load_all(options.paths)
     winner = best(results, options.metric, min_coverage=options.min_coverage)
     console = _console()
-    console.print(f"best by {options.metric}: {winner.name}", markup=False, highlight=False)
+    console.print(f"best by {options.metric}: {winner.name}", markup=False)
     print_results([winner], console)
 
 
@@ -164,7 +164,7 @@ def _llm(options: argparse.Namespace) -> LLM:
 def _console() -> Console:
     from rich.console import Console
 
-    return Console(soft_wrap=False)
+    return Console(highlight=False)
 
 
 def _say(text: str) -> None:

@@ -9,7 +9,6 @@ from scipy import stats
 
 from fastrag.benchmark.statistics import mean_interval
 
-
 score = st.integers(-(10**6), 10**6).map(lambda number: number / 1000)
 
 

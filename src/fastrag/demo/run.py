@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fastrag.benchmark import Benchmark, BenchmarkResult, Metric, best
 from fastrag.benchmark.metrics import MRR, NDCG, HitRateAtK, LatencyMs, RecallAtK, TokenF1
 from fastrag.benchmark.report.terminal import print_results
+from fastrag.benchmark.statistics import Interval, mean_interval
 from fastrag.demo.corpus import documents, samples
 from fastrag.embedding import LocalEmbedder
 from fastrag.ingest import CharacterChunker, ingest
@@ -37,11 +38,8 @@ async def run_demo(folder: Path, *, model_dir: Path | None, console: Console) ->
     """
     corpus, questions = documents(), samples()
     characters = sum(len(document.text) for document in corpus)
-    console.print(
-        f"Corpus: Python's language reference, {len(corpus)} topics, {characters:,} characters. "
-        f"Questions: {len(questions)}.",
-        highlight=False,
-    )
+    console.print(f"Corpus: Python's language reference, {len(corpus)} topics, {characters:,} characters")
+    console.print(f"Questions: {len(questions)}, {sum(not q.relevant_ids for q in questions)} of them unanswerable")
     embedder = LocalEmbedder(model_dir=model_dir)
     store = LanceStore(folder / "index")
     try:
@@ -60,14 +58,30 @@ async def run_demo(folder: Path, *, model_dir: Path | None, console: Console) ->
         await embedder.close()
     console.print()
     print_results(results, console)
-    winner = best(results, HEADLINE)
-    console.print(f"\nBest by {HEADLINE}: {winner.name}. Results are in {folder / 'results'}.", markup=False)
+    console.print()
+    for line in _verdict(results):
+        console.print(line, markup=False)
+    console.print(f"Results are saved in {folder / 'results'}; see them again with:", markup=False)
+    console.print(f"  fastrag show {folder / 'results'}", markup=False, soft_wrap=True)
     return results
 
 
-async def _benchmark(
-    store: LanceStore, embedder: LocalEmbedder, results_folder: Path
-) -> list[BenchmarkResult]:
+def _verdict(results: list[BenchmarkResult]) -> list[str]:
+    winner = best(results, HEADLINE)
+    lines = [f"Best by {HEADLINE}: {winner.name} ({winner.summary[HEADLINE].mean:.3f})"]
+    own = _interval(winner)
+    rivals = [result for result in results if result is not winner]
+    close = [result.name for result in rivals if own and (other := _interval(result)) and other.high >= own.low]
+    if close:
+        lines.append(f"  but the intervals of {', '.join(close)} overlap with its own")
+    return lines
+
+
+def _interval(result: BenchmarkResult) -> Interval | None:
+    return mean_interval([sample.scores[HEADLINE] for sample in result.samples])
+
+
+async def _benchmark(store: LanceStore, embedder: LocalEmbedder, results_folder: Path) -> list[BenchmarkResult]:
     hybrid = HybridRetriever.of(store, embedder, k=10)
     pipelines = {
         "lexical-bm25": LexicalRetriever(store, k=10),

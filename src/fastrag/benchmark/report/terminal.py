@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _ABSENT = "-"
-_ERRORS_SHOWN = 5
+_REASONS_SHOWN = 8
 
 
 def print_results(results: Sequence[BenchmarkResult], console: Console) -> None:
@@ -28,45 +29,50 @@ def print_results(results: Sequence[BenchmarkResult], console: Console) -> None:
 
 
 def results_table(results: Sequence[BenchmarkResult]) -> Table:
-    """One row a metric and run: mean with its interval, n and coverage, median and 95th percentile."""
+    """A section a metric and in it a row a run: mean with its interval, n and coverage, median, 95th percentile."""
     from rich import box
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("metric", no_wrap=True)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     table.add_column("run", overflow="fold")
     for heading in ("mean", "95 % interval", "n", "cov", "p50", "p95"):
         table.add_column(heading, justify="right", no_wrap=True)
-    names = list(dict.fromkeys(name for result in results for name in result.summary))
-    for name in names:
-        having = [result for result in results if name in result.summary]
-        for position, result in enumerate(having):
-            last = position == len(having) - 1
-            label = escape(_line(name)) if position == 0 else ""
-            table.add_row(label, escape(_line(result.name)), *_cells(result, name), end_section=last)
+    for name in dict.fromkeys(name for result in results for name in result.summary):
+        table.add_row(f"[bold]{escape(_line(name))}[/bold]")
+        for result in results:
+            if name in result.summary:
+                table.add_row(f"  {escape(_line(result.name))}", *_cells(result, name))
     return table
 
 
 def trouble_lines(result: BenchmarkResult) -> list[str]:
-    """What a run's statuses are and why samples errored, the most frequent reasons first; one text a line."""
+    """What a run's statuses are, and why questions have no scores, the most frequent reasons first."""
     counts = result.status
     asked = counts.successful + counts.errored + counts.incomplete
     lines = [
         f"{_line(result.name)}: {asked} questions in {result.duration_s:.1f} s: {counts.successful} successful, "
         f"{counts.errored} errored, {counts.incomplete} incomplete"
     ]
-    for status in ("errored", "incomplete"):
-        reasons: dict[str, int] = {}
-        for sample in result.samples:
-            if sample.status == status:
-                reason = _line(sample.error or "no reason recorded")
-                reasons[reason] = reasons.get(reason, 0) + 1
-        frequent = sorted(reasons.items(), key=lambda item: -item[1])
-        lines += [f"  {status} {count} x {reason}" for reason, count in frequent[:_ERRORS_SHOWN]]
-        if len(frequent) > _ERRORS_SHOWN:
-            lines.append(f"  and {len(frequent) - _ERRORS_SHOWN} other reasons for {status} questions")
+    reasons: Counter[str] = Counter()
+    for sample in result.samples:
+        if sample.status == "errored":
+            reasons[f"errored: {_line(sample.error or 'no reason recorded')}"] += 1
+        elif sample.status == "incomplete":
+            reasons.update(map(_line, _by_reason(sample.error or "no reason recorded")))
+    lines += [f"  {count} x {reason}" for reason, count in reasons.most_common(_REASONS_SHOWN)]
+    if len(reasons) > _REASONS_SHOWN:
+        lines.append(f"  and {len(reasons) - _REASONS_SHOWN} other reasons")
     return lines
+
+
+def _by_reason(error: str) -> list[str]:
+    """The parts of an incomplete sample's error, those that differ only in the metric told as one."""
+    metrics: dict[str, list[str]] = {}
+    for part in error.split("; "):
+        metric, separator, reason = part.partition(": ")
+        metrics.setdefault(reason if separator else part, []).append(metric)
+    return [f"{reason} ({', '.join(names)})" for reason, names in metrics.items()]
 
 
 def _cells(result: BenchmarkResult, name: str) -> tuple[str, ...]:
