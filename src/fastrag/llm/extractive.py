@@ -36,7 +36,7 @@ class ExtractiveLLM(LLM):
     'Green tea is steeped at 80 degrees. [1]'
     """
 
-    def __init__(self, *, passages: int = 1, max_characters: int = 240, language: str = "en") -> None:
+    def __init__(self, *, passages: int = 1, max_characters: int = 160, language: str = "en") -> None:
         self._passages = require_positive_int("passages", passages)
         self._chunker = SentenceChunker(size=max_characters, language=language)
         self._language = language
@@ -69,7 +69,7 @@ class ExtractiveLLM(LLM):
 
 def _weighted_score(passage: Document) -> float:
     # What the retriever put first is likelier to hold the answer, but only among passages that fit about as well.
-    return float(passage.metadata["score"]) * (1 + 0.5 / passage.metadata["source"])
+    return float(passage.metadata["score"]) * (1 + 1 / passage.metadata["source"])
 
 
 def _one_line(text: str) -> str:
