@@ -30,7 +30,7 @@ async def ingest(
     embedder: Embedder | None = None,
     chunker: Chunker | None = None,
     prune: bool = False,
-    batch_size: int = 64,
+    batch_size: int = 128,
     max_bytes: int = DEFAULT_MAX_BYTES,
     progress: bool | ProgressCallback | None = None,
 ) -> IngestReport:
