@@ -5,6 +5,7 @@ from fastrag.benchmark.metrics.base import DistributionSummary, Metric, QueryOut
 from fastrag.benchmark.metrics.batch import RankingScores, evaluate_rankings
 from fastrag.benchmark.metrics.computed import ComputedMetric
 from fastrag.benchmark.metrics.operational import CostUsd, LatencyMs, TotalTokens
+from fastrag.benchmark.metrics.relevance import prepare_relevance
 from fastrag.benchmark.metrics.retrieval import (
     MAP,
     MRR,
@@ -38,4 +39,5 @@ __all__ = [
     "TokenF1",
     "TotalTokens",
     "evaluate_rankings",
+    "prepare_relevance",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fastrag.benchmark.metrics.judgments import Judgments, Relevant, judge
+from fastrag.benchmark.metrics.relevance import Relevance, RelevantIds, prepare_relevance
 from fastrag.benchmark.metrics.retrieval import RetrievalMetric
 from fastrag.errors import ConfigurationError
 
@@ -37,21 +37,24 @@ class RankingScores:
 
 
 def evaluate_rankings(
-    rankings: Mapping[Any, Iterable[Any]], qrels: Mapping[Any, Relevant | Judgments], metrics: Sequence[RetrievalMetric]
+    rankings: Mapping[Any, Iterable[Any]],
+    qrels: Mapping[Any, RelevantIds | Relevance],
+    metrics: Sequence[RetrievalMetric],
 ) -> RankingScores:
     """Score ranked lists of ids with several metrics, reading each list once.
 
-    A query's score depends on its own ranking and judgments alone. Query ids, like document ids, are compared as
+    A query's score depends on its own ranking and relevant ids alone. Query ids, like document ids, are compared as
     ``str(id)``. The metrics' ``match`` plays no part.
 
     Args:
         rankings: Per query, the ids that were retrieved, best first.
-        qrels: Per query, its relevant ids, or a mapping id -> gain.
+        qrels: Per query, its relevant ids, or a mapping id -> gain; or what `prepare_relevance` made of them, which
+            saves time where several runs are scored.
         metrics: At least one, of different names.
 
     Raises:
         ConfigurationError: There are no metrics, two have the same name, two query ids are the same as text, or
-            a ranking or judgment is not what `find_hits` takes.
+            a query's ids are not what `find_hits` and `prepare_relevance` take.
 
     >>> from fastrag.benchmark.metrics.retrieval import MRR, RecallAtK
     >>> result = evaluate_rankings(
@@ -62,6 +65,9 @@ def evaluate_rankings(
     >>> result.unanswered, result.unjudged
     (['q2', 'q3'], ['q9'])
     """
+    for metric in metrics:
+        if not isinstance(metric, RetrievalMetric):
+            raise ConfigurationError(f"metrics must be RetrievalMetric objects, not {metric!r}")
     names = [metric.name for metric in metrics]
     if not names or len(set(names)) < len(names):
         raise ConfigurationError(f"metrics must be at least one, each with a name of its own, not {names}")
@@ -69,12 +75,12 @@ def evaluate_rankings(
 
     rankings, qrels = _by_text("rankings", rankings), _by_text("qrels", qrels)
     depth = _common_depth(metrics)
-    without_relevant: dict[str, Judgments] = {}
+    without_relevant: dict[str, Relevance] = {}
 
-    def measurable() -> Iterator[tuple[Iterable[Any], Judgments]]:
+    def measurable() -> Iterator[tuple[Iterable[Any], Relevance]]:
         for query_id, relevant in qrels.items():
-            known = relevant if isinstance(relevant, Judgments) else judge(relevant)
-            if known.relevant:
+            known = relevant if isinstance(relevant, Relevance) else prepare_relevance(relevant)
+            if known.ids:
                 ranked_ids = rankings.get(query_id, ())
                 yield (ranked_ids if depth is None else _top(ranked_ids, depth)), known
             else:
@@ -91,7 +97,7 @@ def evaluate_rankings(
 
 
 def _scores(
-    metric: RetrievalMetric, table: HitTable, query_ids: Collection[str], without_relevant: Mapping[str, Judgments]
+    metric: RetrievalMetric, table: HitTable, query_ids: Collection[str], without_relevant: Mapping[str, Relevance]
 ) -> list[float | None]:
     measured: list[float | None] = metric.measure(table).tolist()
     if not without_relevant:

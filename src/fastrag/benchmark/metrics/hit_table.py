@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastrag.benchmark.metrics.judgments import Judgments
 from fastrag.benchmark.metrics.ranking import HUGE_EXPONENT, LARGEST_GAIN, SMALLEST_GAIN, Gain, discounts_to, locate
+from fastrag.benchmark.metrics.relevance import Relevance
 
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
@@ -22,7 +22,7 @@ class HitTable:
     Each array that its methods give has one value a ranking, in the order given.
 
     Args:
-        rankings: Ranked ids and judgments, as `find_hits` takes them.
+        rankings: Ranked ids and their relevance, as `find_hits` takes them.
 
     Raises:
         ConfigurationError: A ranking is no list of ids.
@@ -31,25 +31,25 @@ class HitTable:
         repeats: How many more times the documents found stood in the same ranking, earning nothing.
         relevant: R of each ranking.
 
-    >>> from fastrag.benchmark.metrics.judgments import judge
-    >>> HitTable([(["a", "x"], judge(["a"])), (["x"], judge(["b", "c"]))]).found(2).tolist()
+    >>> from fastrag.benchmark.metrics.relevance import prepare_relevance
+    >>> HitTable([(["a", "x"], prepare_relevance(["a"])), (["x"], prepare_relevance(["b", "c"]))]).found(2).tolist()
     [1, 0]
     """
 
-    def __init__(self, rankings: Iterable[tuple[Iterable[Any], Judgments]]) -> None:
+    def __init__(self, rankings: Iterable[tuple[Iterable[Any], Relevance]]) -> None:
         all_ranks: list[int] = []
         all_gains: list[float] = []
         all_ideal: list[float] = []
         found: list[int] = []
         relevant: list[int] = []
         self.repeats = 0
-        for ranked_ids, judgments in rankings:
-            ids, ranks, repeats = locate(ranked_ids, judgments)
+        for ranked_ids, relevance in rankings:
+            ids, ranks, repeats = locate(ranked_ids, relevance)
             all_ranks += ranks
-            all_gains += map(judgments.gains.__getitem__, ids)
-            all_ideal += judgments.ideal
+            all_gains += map(relevance.gains.__getitem__, ids)
+            all_ideal += relevance.ideal
             found.append(len(ids))
-            relevant.append(len(judgments.ideal))
+            relevant.append(len(relevance.ideal))
             self.repeats += repeats
         self._rank, self._gain = _ints(all_ranks), _floats(all_gains)
         self._ranking, self._number = _places(_ints(found))
@@ -115,6 +115,10 @@ def _within(ranks: _Ints, k: int | None) -> NDArray[np.bool_]:
 def _transform(gains: _Floats, top: _Floats, gain: Gain) -> _Floats:
     # As `Hits.ndcg` does it, for gains whose ranking has ``top`` as its largest gain.
     if gain == "exponential":
-        huge = top >= HUGE_EXPONENT
-        return np.where(huge, np.exp2(gains - top), np.expm1(np.where(huge, 0.0, gains) * math.log(2)))
+        gains, top = _exponential(gains, top), _exponential(top, top)
     return gains / np.where((top > SMALLEST_GAIN) & (top < LARGEST_GAIN), 1.0, top)
+
+
+def _exponential(gains: _Floats, top: _Floats) -> _Floats:
+    huge = top >= HUGE_EXPONENT
+    return np.where(huge, np.exp2(gains - top), np.expm1(np.where(huge, 0.0, gains) * math.log(2)))

@@ -18,7 +18,7 @@ from itertools import count
 from operator import mul, truediv
 from typing import Any, Literal, Protocol, TypeAlias
 
-from fastrag.benchmark.metrics.judgments import Judgments
+from fastrag.benchmark.metrics.relevance import Relevance
 from fastrag.errors import ConfigurationError
 
 Gain: TypeAlias = Literal["linear", "exponential"]
@@ -59,19 +59,19 @@ class Hits:
     Attributes:
         ids: The relevant documents found, in order of their ranks, each once.
         ranks: Their ranks, from 1, rising.
-        judgments: What they were found by.
+        relevance: What they were found by.
         repeats: How many more times these documents stood in the ranking, earning nothing.
     """
 
     ids: list[str]
     ranks: list[int]
-    judgments: Judgments
+    relevance: Relevance
     repeats: int = 0
 
     @property
     def relevant(self) -> int:
         """R, the number of relevant documents, retrieved or not."""
-        return len(self.judgments.ideal)
+        return len(self.relevance.ideal)
 
     def found(self, k: int) -> int:
         """Hits in the top ``k``."""
@@ -92,12 +92,12 @@ class Hits:
         ranks = self.ranks if k is None else self.ranks[: bisect_right(self.ranks, k)]
         if not ranks:
             return 0.0
-        gains = list(map(self.judgments.gains.__getitem__, self.ids[: len(ranks)]))
-        ideal = self.judgments.ideal[:k]
-        top = ideal[0]
+        gains = list(map(self.relevance.gains.__getitem__, self.ids[: len(ranks)]))
+        ideal = self.relevance.ideal[:k]
         if gain == "exponential":
-            gains, ideal = _exponential(gains, top), _exponential(ideal, top)
-        elif not SMALLEST_GAIN < top < LARGEST_GAIN:
+            gains, ideal = _exponential(gains, ideal[0]), _exponential(ideal, ideal[0])
+        top = ideal[0]
+        if not SMALLEST_GAIN < top < LARGEST_GAIN:
             gains, ideal = [value / top for value in gains], [value / top for value in ideal]
         discounts = discounts_to(max(ranks[-1], len(ideal)))
         # Both sums go through the same operations in the same order, so that an ideal ranking has exactly 1.
@@ -106,29 +106,29 @@ class Hits:
         return min(1.0, attained / attainable)
 
 
-def find_hits(ranked_ids: Iterable[Any], judgments: Judgments) -> Hits:
+def find_hits(ranked_ids: Iterable[Any], relevance: Relevance) -> Hits:
     """Find the relevant documents in a ranking.
 
     Args:
         ranked_ids: Ids, best first. None stands for a result without an id: it takes up its rank and matches nothing.
-        judgments: Made by `judge`.
+        relevance: Made by `prepare_relevance`.
 
     Raises:
         ConfigurationError: ``ranked_ids`` is no list of ids, but a text, a mapping or a set, say.
 
-    >>> from fastrag.benchmark.metrics.judgments import judge
-    >>> hits = find_hits(["a", "x", "b", "a"], judge({"a": 1, "b": 2, "c": 1, "x": 0}))
+    >>> from fastrag.benchmark.metrics.relevance import prepare_relevance
+    >>> hits = find_hits(["a", "x", "b", "a"], prepare_relevance({"a": 1, "b": 2, "c": 1, "x": 0}))
     >>> hits.ids, hits.ranks, hits.repeats, hits.relevant
     (['a', 'b'], [1, 3], 1, 3)
     """
-    ids, ranks, repeats = locate(ranked_ids, judgments)
-    return Hits(ids, ranks, judgments, repeats)
+    ids, ranks, repeats = locate(ranked_ids, relevance)
+    return Hits(ids, ranks, relevance, repeats)
 
 
-def locate(ranked_ids: Iterable[Any], judgments: Judgments) -> tuple[list[str], list[int], int]:
+def locate(ranked_ids: Iterable[Any], relevance: Relevance) -> tuple[list[str], list[int], int]:
     """The ids, ranks and repeats of `find_hits`, without the object around them."""
     ids = ranked_ids if type(ranked_ids) is list else _as_list(ranked_ids)
-    is_relevant = judgments.relevant.__contains__
+    is_relevant = relevance.ids.__contains__
     try:
         found = list(filter(is_relevant, ids))
         "".join(ids)  # the quickest way to learn whether all of them are texts

@@ -15,8 +15,8 @@ from typing import Any, Literal, TypeAlias
 from fastrag._support.checks import require_positive_int, require_text
 from fastrag.benchmark.metrics.base import QueryOutcome
 from fastrag.benchmark.metrics.computed import ComputedMetric
-from fastrag.benchmark.metrics.judgments import judge
 from fastrag.benchmark.metrics.ranking import Gain, HitView, find_hits
+from fastrag.benchmark.metrics.relevance import prepare_relevance
 from fastrag.benchmark.samples import EvalSample
 from fastrag.document import Document
 from fastrag.errors import ConfigurationError
@@ -104,11 +104,11 @@ class RetrievalMetric(ComputedMetric):
         Raises:
             ConfigurationError: ``sample.relevant_ids`` is neither a list of ids nor a mapping id -> gain.
         """
-        judgments = judge(sample.relevant_ids)
-        if not judgments.relevant:
-            return self.score_without_relevant(judged=judgments.judged)
+        relevance = prepare_relevance(sample.relevant_ids)
+        if not relevance.ids:
+            return self.score_without_relevant(judged=relevance.judged)
         keys = document_keys(outcome.sources[: self.depth], self.match)
-        score: float = self.measure(find_hits(keys, judgments))
+        score: float = self.measure(find_hits(keys, relevance))
         return score
 
     def score_without_relevant(self, *, judged: bool) -> float | None:

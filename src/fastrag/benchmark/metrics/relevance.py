@@ -11,47 +11,47 @@ from typing import Any, TypeAlias
 
 from fastrag.errors import ConfigurationError
 
-Relevant: TypeAlias = Mapping[Any, float] | Collection[Any]
+RelevantIds: TypeAlias = Mapping[Any, float] | Collection[Any]
 """Ids of relevant documents, or a mapping id -> gain; gains of 0 and below are not relevant."""
 
 _LARGEST_SUM = 1e300
 
 
 @dataclass(slots=True)
-class Judgments:
-    """Relevant ids made ready by `judge`. Not to be changed.
+class Relevance:
+    """Relevant ids made ready by `prepare_relevance`. Not to be changed.
 
     Attributes:
-        relevant: The ids of the relevant documents, those with a gain above 0.
+        ids: The relevant documents, those with a gain above 0.
         ideal: Their gains, falling. Its length is R.
         gains: The gain of every relevant document; ids that are not relevant may be in it with a gain of 0.
         judged: Whether anything was said about any document, be it that it is not relevant.
     """
 
-    relevant: frozenset[str]
+    ids: frozenset[str]
     ideal: list[float]
     gains: Mapping[str, float]
     judged: bool
 
 
-def judge(relevant: Relevant) -> Judgments:
-    """Check relevant ids and make them ready. They must not be changed as long as the result is in use.
+def prepare_relevance(relevant: RelevantIds) -> Relevance:
+    """Check relevant ids and make them ready for finding. They must not be changed as long as the result is in use.
 
     Raises:
         ConfigurationError: ``relevant`` is neither ids nor a mapping, contains None, has two keys that are the same as
             text, or a gain that is not a finite number.
 
-    >>> judge({"a": 1, "b": 2, "x": 0}).ideal
+    >>> prepare_relevance({"a": 1, "b": 2, "x": 0}).ideal
     [2, 1]
     """
     gains, falling = _usual(relevant) or _checked(relevant)
     if not falling or falling[-1] > 0:
-        return Judgments(frozenset(gains), falling, gains, bool(gains))
+        return Relevance(frozenset(gains), falling, gains, bool(gains))
     positive = frozenset(compress(gains, gains.values()))  # no gain is below 0 any more
-    return Judgments(positive, falling[: len(positive)], gains, True)
+    return Relevance(positive, falling[: len(positive)], gains, True)
 
 
-def _usual(relevant: Relevant) -> tuple[dict[str, float], list[float]] | None:
+def _usual(relevant: RelevantIds) -> tuple[dict[str, float], list[float]] | None:
     # A few passes in C recognise what is usual; None for anything else, mistakes included.
     try:
         if type(relevant) is list:
@@ -70,7 +70,7 @@ def _usual(relevant: Relevant) -> tuple[dict[str, float], list[float]] | None:
     return None
 
 
-def _checked(relevant: Relevant) -> tuple[dict[str, float], list[float]]:
+def _checked(relevant: RelevantIds) -> tuple[dict[str, float], list[float]]:
     if isinstance(relevant, str | bytes) or not isinstance(relevant, Collection):
         raise ConfigurationError(f"relevant ids must be a list or a mapping id -> gain, not {relevant!r}")
     if not isinstance(relevant, Mapping):
