@@ -36,7 +36,5 @@ def split_in_windows(
         if len(pieces) > 1 and pieces[-1][0] > 0:
             yield from ((start + offset, start + offset + len(piece)) for offset, piece in pieces[:-1])
             start, width = start + pieces[-1][0], window
-        elif not pieces and text[start : start + width].isspace():
-            start += width
         else:
             width *= 2
