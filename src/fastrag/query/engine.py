@@ -44,7 +44,7 @@ class QueryEngine:
     >>> from fastrag import ExtractiveLLM, InMemoryStore, LexicalRetriever
     >>> async def example():
     ...     store = InMemoryStore()
-    ...     await store.upsert([Document("tea", "Green tea is steeped at 80 degrees."), Document("milk", "Milk is white.")])
+    ...     await store.upsert([Document("tea", "Green tea is steeped at 80 degrees."), Document("milk", "White.")])
     ...     engine = QueryEngine(LexicalRetriever(store), ExtractiveLLM())
     ...     return await engine.query("How hot should green tea be?")
     >>> result = asyncio.run(example())

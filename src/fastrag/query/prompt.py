@@ -35,9 +35,9 @@ def build_prompt(
 
     >>> prompt = build_prompt("Why?", [Document("a", "Because.")], max_source_characters=1000)
     >>> print(prompt.messages[1].content)
-    <source-9f9a 1>
+    <source-2c2e 1>
     Because.
-    </source-9f9a 1>
+    </source-2c2e 1>
     <BLANKLINE>
     Question: Why?
     """
