@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastrag.benchmark.metrics import (
@@ -21,6 +21,7 @@ from fastrag.benchmark.metrics import (
 )
 from fastrag.benchmark.metrics.ranking import find_hits
 
+no_deadline = settings(deadline=None)  # a busy machine is no failure
 ids = st.sampled_from([f"d{i}" for i in range(12)])
 rankings = st.lists(ids, max_size=15)
 gains = st.one_of(st.integers(-2, 4), st.floats(-1, 3, allow_subnormal=False))
@@ -85,6 +86,7 @@ def by_definition(ranking, relevant, k):
 coarse = st.dictionaries(ids, st.sampled_from([-2, -0.5, 0, 0.125, 0.5, 1, 1.75, 2, 3, 9]), max_size=10)
 
 
+@no_deadline
 @given(rankings, coarse, cutoffs)
 def test_values_are_those_of_the_definitions(ranking, relevant, k):
     expected = by_definition(ranking, relevant, k)
@@ -95,6 +97,7 @@ def test_values_are_those_of_the_definitions(ranking, relevant, k):
         assert ours == pytest.approx({name: float(value) for name, value in expected.items()}, abs=TINY)
 
 
+@no_deadline
 @given(rankings, qrels, cutoffs)
 def test_every_score_is_in_range_and_missing_only_where_nothing_is_relevant(ranking, relevant, k):
     for value in scores(ranking, relevant, metrics_at(k)).values():
@@ -105,6 +108,7 @@ def test_every_score_is_in_range_and_missing_only_where_nothing_is_relevant(rank
             assert value is None
 
 
+@no_deadline
 @given(qrels.filter(lambda relevant: any(gain > 0 for gain in relevant.values())), cutoffs, st.lists(ids))
 def test_an_ideal_ranking_scores_exactly_one(relevant, k, rest):
     ideal = sorted((doc_id for doc_id in relevant if relevant[doc_id] > 0), key=relevant.get, reverse=True)
@@ -115,6 +119,7 @@ def test_an_ideal_ranking_scores_exactly_one(relevant, k, rest):
     assert ours[f"recall@{k}"] == min(k, len(ideal)) / len(ideal)
 
 
+@no_deadline
 @given(rankings, binary, cutoffs, st.data())
 def test_a_relevant_document_put_on_top_lowers_nothing(ranking, relevant, k, data):
     missing = sorted(set(relevant) - set(ranking))
@@ -125,6 +130,7 @@ def test_a_relevant_document_put_on_top_lowers_nothing(ranking, relevant, k, dat
             assert after[name] >= value - TINY, name
 
 
+@no_deadline
 @given(rankings, qrels, cutoffs, st.randoms())
 def test_the_order_below_the_cutoff_does_not_matter(ranking, relevant, k, random):
     top, tail = ranking[:k], ranking[k:]
@@ -133,6 +139,7 @@ def test_the_order_below_the_cutoff_does_not_matter(ranking, relevant, k, random
     assert scores(top + tail, relevant, at_k) == scores(ranking, relevant, at_k) == scores(top, relevant, at_k)
 
 
+@no_deadline
 @given(rankings, qrels, cutoffs)
 def test_a_deeper_look_finds_no_less(ranking, relevant, k):
     shallow = scores(ranking, relevant, [RecallAtK(k), HitRateAtK(k), MRR(k), MAP(k)])
@@ -141,6 +148,7 @@ def test_a_deeper_look_finds_no_less(ranking, relevant, k):
         assert less is more is None or less <= more
 
 
+@no_deadline
 @given(rankings, qrels, cutoffs)
 def test_documents_that_are_not_relevant_at_the_end_change_nothing(ranking, relevant, k):
     longer = [*ranking, *(f"x{i}" for i in range(5)), *ranking]
@@ -149,6 +157,7 @@ def test_documents_that_are_not_relevant_at_the_end_change_nothing(ranking, rele
     assert scores(ranking, unjudged, metrics_at(k)) == scores(ranking, relevant, metrics_at(k))
 
 
+@no_deadline
 @given(rankings, qrels, cutoffs)
 def test_swapping_the_better_document_up_never_lowers_ndcg(ranking, relevant, k):
     distinct = list(dict.fromkeys(ranking))
@@ -161,6 +170,7 @@ def test_swapping_the_better_document_up_never_lowers_ndcg(ranking, relevant, k)
             assert up[name] is down[name] is None or up[name] >= down[name] - TINY
 
 
+@no_deadline
 @given(st.dictionaries(st.sampled_from("abcdef"), rankings), st.dictionaries(st.sampled_from("abcdef"), qrels), cutoffs)
 def test_many_at_once_score_as_each_alone(run, judged, k):
     metrics = metrics_at(k)
@@ -173,6 +183,7 @@ def test_many_at_once_score_as_each_alone(run, judged, k):
             assert ours is value is None or ours == pytest.approx(value, abs=1e-14), name
 
 
+@no_deadline
 @given(st.lists(st.tuples(rankings, qrels), max_size=5), st.integers(0, 5), cutoffs)
 def test_an_empty_ranking_anywhere_leaves_the_others_alone(queries, place, k):
     metrics = metrics_at(k)
