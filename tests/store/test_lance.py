@@ -1,7 +1,262 @@
-from fastrag.store import LanceStore
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fastrag.document import Document
+from fastrag.errors import ConfigurationError, StoreError
+from fastrag.store import Eq, InMemoryStore, LanceStore, lance
 from fastrag.testing.store_conformance import DurableStoreConformance
+
+WORKER = Path(__file__).with_name("lance_worker.py")
+posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals, limits or fork")
 
 
 class TestLanceStore(DurableStoreConformance):
     def make_store(self, folder):
         return LanceStore(folder)
+
+
+def start(task, folder, name="", *options):
+    command = [sys.executable, *options, str(WORKER), task, str(folder), name]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish(process):
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    return out, err
+
+
+async def batches(folder):
+    return Counter([document.metadata.get("batch") async for document in LanceStore(folder).scan()])
+
+
+@posix
+def test_a_killed_writer_loses_nothing_acknowledged_and_leaves_no_half_batch(tmp_path):
+    acknowledged = set()
+    for name in ("a", "b"):
+        process = start("write_until_killed", tmp_path, name)
+        for _ in range(4):
+            acknowledged.add(process.stdout.readline().strip())
+        process.send_signal(signal.SIGKILL)
+        out, _ = process.communicate()
+        acknowledged |= {line for line in out.splitlines(keepends=False) if line}
+        found = asyncio.run(batches(tmp_path))
+        assert acknowledged <= set(found)
+        assert set(found.values()) == {10}
+    asyncio.run(LanceStore(tmp_path).upsert([Document("after", "walrus")]))
+    assert len(asyncio.run(LanceStore(tmp_path).search(text="walrus"))) == 1
+
+
+def test_several_processes_write_and_read_one_folder(tmp_path):
+    processes = [start("write_beside_others", tmp_path, name) for name in ("a", "b")]
+    reader = LanceStore(tmp_path)
+    counts = []
+
+    async def read():
+        while any(process.poll() is None for process in processes):
+            counts.append(await reader.count())
+            await reader.search(text="cat", embedding=np.ones(16))
+        assert await reader.count() == 161
+        return [document.id async for document in reader.scan()]
+
+    ids = asyncio.run(read())
+    for process in processes:
+        finish(process)
+    assert len(set(ids)) == len(ids), "no id is there twice"
+    assert counts == sorted(counts)
+
+
+@posix
+def test_a_full_disk_leaves_what_was_there(tmp_path):
+    out, _ = finish(start("run_out_of_space", tmp_path))
+    assert out.strip() in {"RuntimeError", "OSError"}
+    assert asyncio.run(batches(tmp_path)) == {"kept-0": 10, "small-2": 10}
+
+
+@posix
+def test_a_store_works_on_in_a_forked_child(tmp_path):
+    # LanceDB warns about forks as such.
+    finish(start("fork", tmp_path, "", "-W", "ignore"))
+
+
+def test_nothing_is_written_to_stderr(tmp_path):
+    _, err = finish(start("everything", tmp_path))
+    assert err == ""
+
+
+async def test_every_file_is_synced_before_a_write_returns(tmp_path, monkeypatch):
+    synced = set()
+    fsync = os.fsync
+
+    def record(handle):
+        synced.add(os.fstat(handle).st_ino)
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", record)
+    store = LanceStore(tmp_path)
+    for change in (
+        lambda: store.bind("embedder", 2),
+        lambda: store.upsert([Document("a", "cat"), Document("b", "dog")], np.eye(2)),
+        lambda: store.delete(ids=["b"]),
+        store.optimize,
+    ):
+        await change()
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert files
+        for path in files:
+            assert path.stat().st_ino in synced, path
+            assert path.parent.stat().st_ino in synced, path.parent
+    await store.close()
+
+
+async def test_reading_makes_nothing(tmp_path):
+    store = LanceStore(tmp_path / "not" / "there")
+    assert await store.count() == 0
+    assert await store.search(text="cat") == []
+    await store.optimize()
+    await store.delete(ids=["a"])
+    assert list(tmp_path.iterdir()) == []
+    await store.upsert([Document("a", "cat")])
+    assert await LanceStore(tmp_path / "not" / "there").count() == 1
+
+
+async def test_paths_that_cannot_be_a_store(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("x")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "notes.txt").write_text("mine")
+    for path, message in ((file, "not a folder"), (file / "sub", "not a folder"), (other, "notes.txt")):
+        store = LanceStore(path)
+        for call in (store.count, store.optimize, lambda store=store: store.upsert([Document("a", "")])):
+            with pytest.raises(ConfigurationError, match=message):
+                await call()
+    assert [path.name for path in other.iterdir()] == ["notes.txt"]
+    with pytest.raises(StoreError, match="could not open"):
+        await LanceStore("/dev/null/store" if os.name != "posix" else "/proc/store").upsert([Document("a", "")])
+
+
+async def test_tables_of_others_and_of_newer_versions_are_refused(tmp_path):
+    import lancedb
+    import pyarrow as pa
+
+    for folder, metadata, message in (
+        ("foreign", None, "not made by fastrag"),
+        ("newer", {"fastrag.format": "2", "fastrag.language": "english"}, "format 2.*update fastrag"),
+    ):
+        connection = await lancedb.connect_async(tmp_path / folder)
+        schema = pa.schema([pa.field("id", pa.string())], metadata=metadata)
+        await connection.create_table("documents", schema=schema)
+        with pytest.raises(ConfigurationError, match=message):
+            await LanceStore(tmp_path / folder).upsert([Document("a", "")])
+        with pytest.raises(ConfigurationError, match=message):
+            await LanceStore(tmp_path / folder).count()
+
+
+async def test_the_language_is_fixed_by_the_first_write(tmp_path):
+    store = LanceStore(tmp_path, language="de")
+    await store.upsert([Document("a", "Die Häuser")])
+    assert len(await store.search(text="haus")) == 1
+    assert await LanceStore(tmp_path, language="German").count() == 1
+    for language in ("en", None):
+        with pytest.raises(ConfigurationError, match="language='german'"):
+            await LanceStore(tmp_path, language=language).count()
+    with pytest.raises(ConfigurationError, match="language"):
+        LanceStore(tmp_path, language="xx")
+
+
+async def test_without_a_language_words_are_kept_whole(tmp_path):
+    store = LanceStore(tmp_path, language=None)
+    await store.upsert([Document("a", "running")])
+    assert await store.search(text="runs") == []
+    assert len(await store.search(text="Running")) == 1
+
+
+async def test_a_damaged_store_says_so(tmp_path):
+    store = LanceStore(tmp_path)
+    await store.upsert([Document("a", "cat")], np.ones((1, 3)))
+    await store.close()
+    for path in (tmp_path / "documents.lance" / "_versions").iterdir():
+        path.write_bytes(b"garbage")
+    for call in (store.count(), store.search(text="cat"), store.upsert([Document("b", "")]), store.bind("e", 3)):
+        with pytest.raises(StoreError, match=str(tmp_path)) as caught:
+            await call
+        assert caught.value.__cause__ is not None
+
+
+async def test_a_folder_removed_under_an_open_store(tmp_path):
+    import shutil
+
+    store = LanceStore(tmp_path / "store")
+    await store.upsert([Document("a", "cat")], np.ones((1, 3)))
+    shutil.rmtree(tmp_path / "store")
+    with pytest.raises(StoreError):
+        await store.search(text="cat")
+    await store.close()
+    assert await store.count() == 0
+
+
+async def test_writing_tidies_up_when_much_has_piled_up(tmp_path, monkeypatch):
+    import lancedb
+
+    async def pieces():
+        table = await (await lancedb.connect_async(tmp_path)).open_table("documents")
+        statistics = await table.stats()
+        texts = await table.index_stats("text_idx")
+        return statistics["fragment_stats"]["num_fragments"], texts.num_unindexed_rows
+
+    monkeypatch.setattr(lance, "_MAX_FRAGMENTS", 3)
+    store = LanceStore(tmp_path)
+    for n in range(3):
+        await store.upsert([Document(str(n), "cat")])
+    assert await pieces() == (3, 3)
+    await store.upsert([Document("3", "cat")])
+    assert await pieces() == (1, 0)
+
+    monkeypatch.setattr(lance, "_MAX_UNINDEXED", 10)
+    await store.upsert([Document(f"more{n}", "cat") for n in range(11)])
+    assert (await pieces())[1] == 0
+    assert len(await store.search(text="cat", k=99)) == 15
+
+
+async def test_calls_at_once_on_a_new_store(tmp_path):
+    store = LanceStore(tmp_path)
+    async with asyncio.TaskGroup() as group:
+        for n in range(8):
+            group.create_task(store.upsert([Document(str(n), "cat")], np.ones((1, 3))))
+            group.create_task(store.search(text="cat", embedding=np.ones(3)))
+    assert await store.count() == 8
+
+
+async def test_both_stores_find_the_same(tmp_path):
+    random = np.random.default_rng(3)
+    words = [f"word{n}" for n in range(200)]
+    documents = [
+        Document(str(n), " ".join(random.choice(words, size=random.integers(1, 60))), metadata={"n": n % 4})
+        for n in range(400)
+    ]
+    vectors = random.standard_normal((400, 32)).astype(np.float32)
+    memory, disk = InMemoryStore(), LanceStore(tmp_path)
+    for store in (memory, disk):
+        await store.upsert(documents, vectors)
+        await store.optimize()
+    for _ in range(20):
+        for filter in (None, Eq("n", 1)):
+            query = {"embedding": random.standard_normal(32), "k": 25, "filter": filter}
+            one, other = await memory.search(**query), await disk.search(**query)
+            assert [document.id for document in one] == [document.id for document in other]
+            scores = [document.metadata["score"] for document in one]
+            assert scores == pytest.approx([document.metadata["score"] for document in other], abs=1e-6)
+        # The engines round document lengths differently, which moves neighbours.
+        text = " ".join(random.choice(words, size=3))
+        one, other = await memory.search(text=text, k=400), await disk.search(text=text, k=400)
+        assert {document.id for document in one} == {document.id for document in other}
+        assert len({d.id for d in one[:10]} & {d.id for d in other[:10]}) >= 7

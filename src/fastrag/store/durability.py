@@ -25,15 +25,19 @@ class FileSyncer:
             OSError: A file cannot be opened or synced.
         """
         present: set[str] = set()
-        for folder, _, names in os.walk(self._folder):
-            paths = {os.path.join(folder, name) for name in names}  # noqa: PTH118 - called for every file
-            new = paths - self._synced
-            present |= paths
-            for path in new:
+        for folder, folders, files in os.walk(self._folder):
+            new_files = _paths(folder, files) - self._synced
+            new_folders = _paths(folder, folders) - self._synced
+            present |= _paths(folder, files) | _paths(folder, folders)
+            for path in new_files:
                 _fsync_file(path)
-            if new:
+            if new_files or new_folders:
                 fsync_folder(Path(folder))
         self._synced = present
+
+
+def _paths(folder: str, names: list[str]) -> set[str]:
+    return {os.path.join(folder, name) for name in names}  # noqa: PTH118 - called for every file
 
 
 def _fsync_file(path: str) -> None:

@@ -6,13 +6,12 @@ import asyncio
 import contextlib
 import os
 import weakref
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from fastrag._support.extras import import_extra
 from fastrag.document import Document
 from fastrag.embedding.base import Matrix, Vector
 from fastrag.errors import ConfigurationError, FastRAGError, StoreError
@@ -20,6 +19,7 @@ from fastrag.store.base import Binding, VectorStore, agreed_binding
 from fastrag.store.checks import check_dimension, checked_deletion, checked_documents, checked_ids, unit_rows
 from fastrag.store.durability import FileSyncer
 from fastrag.store.filters import Filter, check_filter
+from fastrag.store.lance_engine import lancedb
 from fastrag.store.lance_filters import sql_of
 from fastrag.store.lance_rows import (
     DOCUMENT_COLUMNS,
@@ -100,7 +100,7 @@ class LanceStore(VectorStore):
         """See `VectorStore.bind`."""
         agreed_binding(None, embedder_id, dimension)
         async with self._writing() as opened:
-            await self._bind(opened, embedder_id, dimension)
+            await _retried(lambda: self._bind(opened, embedder_id, dimension))
 
     async def upsert(self, documents: Sequence[Document], embeddings: Matrix | None = None) -> None:
         """See `VectorStore.upsert`."""
@@ -111,15 +111,16 @@ class LanceStore(VectorStore):
             return
         async with self._writing() as opened:
             if rows is not None:
-                await self._bind(opened, None, rows.shape[1])
+                width = rows.shape[1]
+                await _retried(lambda: self._bind(opened, None, width))
             schema = await opened.table.schema()
             table = await asyncio.to_thread(to_rows, schema, copies, rows)
             merge = opened.table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
             # "null" leaves as they are the vectors that are missing on purpose; there are no bad ones.
             await merge.execute(table, on_bad_vectors="null")
             if await _is_untidy(opened.table):
-                # The batch is in whatever becomes of this. It can fail when another process tidies at once.
-                with contextlib.suppress(RuntimeError, ValueError):
+                # The batch is in, whatever becomes of this; the next write tries again.
+                with contextlib.suppress(RuntimeError):
                     await _tidy(opened.table)
 
     async def delete(self, *, ids: Sequence[str] | None = None, filter: Filter | None = None) -> int:
@@ -197,7 +198,7 @@ class LanceStore(VectorStore):
         opened = await self._open()
         if opened is None:
             return []
-        match = import_extra("lancedb.query", extra="lance", purpose="the LanceDB store").MatchQuery
+        match = lancedb("lancedb.query").MatchQuery
         with self._translated("search"):
             # A match of words, which takes the text as data; LanceDB's query syntax is never parsed.
             query = _filtered(opened.table.query().nearest_to_text(match(text, "text")), filter)
@@ -211,7 +212,7 @@ class LanceStore(VectorStore):
         if await self._open() is None:
             return
         async with self._writing() as opened:
-            await _tidy(opened.table)
+            await _retried(lambda: _tidy(opened.table))
 
     async def close(self) -> None:
         """Release the files; a later call opens them again."""
@@ -222,25 +223,16 @@ class LanceStore(VectorStore):
 
     async def _bind(self, opened: _Opened, embedder_id: str | None, dimension: int) -> None:
         """Make the binding agree with what is asked; without an ``embedder_id``, the dimension only."""
-        for attempt in range(1, _ATTEMPTS + 1):
-            bound = binding_of(await opened.table.schema())
-            if embedder_id is not None:
-                agreed = agreed_binding(bound, embedder_id, dimension)
-            else:
-                agreed = bound or Binding(None, dimension)
-                check_dimension(dimension, agreed.dimension)
-            if agreed == bound:
-                return
-            try:
-                if bound is None:
-                    await opened.table.add_columns([vector_field(agreed)])
-                else:
-                    named = {"path": "vector", "metadata": embedder_metadata(agreed)}
-                    await opened.table.update_field_metadata(named)
-            except (RuntimeError, ValueError):
-                # Another process may have been first; the next round sees what it decided.
-                if attempt == _ATTEMPTS:
-                    raise
+        bound = binding_of(await opened.table.schema())
+        if embedder_id is not None:
+            agreed = agreed_binding(bound, embedder_id, dimension)
+        else:
+            agreed = bound or Binding(None, dimension)
+            check_dimension(dimension, agreed.dimension)
+        if bound is None:
+            await opened.table.add_columns([vector_field(agreed)])
+        elif agreed != bound:
+            await opened.table.update_field_metadata({"path": "vector", "metadata": embedder_metadata(agreed)})
 
     async def _open(self) -> _Opened | None:
         """The handles of this process; None where there is no store yet."""
@@ -250,13 +242,13 @@ class LanceStore(VectorStore):
         return await self._connect() if await asyncio.to_thread(self._is_there) else None
 
     async def _connect(self) -> _Opened:
-        lancedb = import_extra("lancedb", extra="lance", purpose="the LanceDB store")
+        engine = lancedb()
         with self._translated("open"):
             # Without this interval a handle would not see what other processes write.
-            connection = await lancedb.connect_async(self._path, read_consistency_interval=timedelta(0))
+            connection = await engine.connect_async(self._path, read_consistency_interval=timedelta(0))
             table = await self._open_table(connection)
             check_schema(await table.schema(), language=self._language, where=str(self._path))
-            await self._index_texts(table)
+            await _retried(lambda: self._index_texts(table))
         opened = self._opened = _Opened(os.getpid(), connection, table, FileSyncer(self._path))
         return opened
 
@@ -285,24 +277,16 @@ class LanceStore(VectorStore):
             return await connection.open_table(_TABLE)
 
     async def _index_texts(self, table: Any) -> None:
-        fts = import_extra("lancedb.index", extra="lance", purpose="the LanceDB store").FTS
-        for attempt in range(1, _ATTEMPTS + 1):
-            if await table.list_indices():
-                return
-            try:
-                # No word is left out for being common: in "what does with do?" the word that matters is
-                # "with".
-                words = fts(
-                    language=(self._language or "english").capitalize(),
-                    stem=self._language is not None,
-                    remove_stop_words=False,
-                    max_token_length=255,
-                )
-                await table.create_index("text", config=words, name=_TEXT_INDEX)
-            except (RuntimeError, ValueError):
-                # Another process may have been first.
-                if attempt == _ATTEMPTS:
-                    raise
+        if await table.list_indices():
+            return
+        # No word is left out for being common: in "what does with do?" the word that matters is "with".
+        words = lancedb("lancedb.index").FTS(
+            language=(self._language or "english").capitalize(),
+            stem=self._language is not None,
+            remove_stop_words=False,
+            max_token_length=255,
+        )
+        await table.create_index("text", config=words, name=_TEXT_INDEX)
 
     @contextlib.asynccontextmanager
     async def _writing(self) -> AsyncIterator[_Opened]:
@@ -324,6 +308,15 @@ class LanceStore(VectorStore):
             # The first line, without the place in the engine's source.
             reason = str(error).partition("\n")[0].partition(", /")[0]
             raise StoreError(f"LanceDB could not {action} the store in {self._path}: {reason}") from error
+
+
+async def _retried(step: Callable[[], Awaitable[None]]) -> None:
+    """Take ``step``; it gives way to what another process wrote in between, and is taken again to see
+    that."""
+    for _ in range(_ATTEMPTS - 1):
+        with contextlib.suppress(RuntimeError, ValueError):
+            return await step()
+    return await step()
 
 
 async def _is_untidy(table: Any) -> bool:
@@ -363,7 +356,7 @@ async def _best(query: Any, k: int, column: str, *, descending: bool) -> list[tu
 
 
 def _has_id(ids: Sequence[str]) -> Any:
-    expr = import_extra("lancedb.expr", extra="lance", purpose="the LanceDB store")
+    expr = lancedb("lancedb.expr")
     return expr.col("id").isin([expr.lit(each) for each in ids])
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from fastrag._support.extras import import_extra
 from fastrag.document import Document
 from fastrag.embedding.base import Matrix
 from fastrag.errors import ConfigurationError
 from fastrag.store.base import Binding
+from fastrag.store.lance_engine import pyarrow
 from fastrag.store.lance_filters import facts_of, sortable_of
 
 DOCUMENT_COLUMNS = ["id", "text", "uri", "metadata"]
@@ -22,15 +22,6 @@ _FORMAT = "1"
 _FORMAT_KEY = b"fastrag.format"
 _LANGUAGE_KEY = b"fastrag.language"
 _EMBEDDER_KEY = b"fastrag.embedder_id"
-
-
-def pyarrow() -> Any:
-    """The pyarrow module.
-
-    Raises:
-        MissingDependencyError: It is not installed.
-    """
-    return import_extra("pyarrow", extra="lance", purpose="the LanceDB store")
 
 
 def new_schema(language: str | None) -> Any:

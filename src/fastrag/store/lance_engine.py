@@ -1,0 +1,29 @@
+"""Where LanceDB and pyarrow are imported, at first use."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from fastrag._support.extras import import_extra
+
+
+def lancedb(module: str = "lancedb") -> Any:
+    """The lancedb package, or a ``module`` of it.
+
+    Raises:
+        MissingDependencyError: It is not installed.
+    """
+    # It writes warnings of no concern to a caller straight to stderr, such as each retry beside another
+    # writer. The variable is read once, at import; whoever wants the warnings sets it.
+    os.environ.setdefault("LANCEDB_LOG", "error")
+    return import_extra(module, extra="lance", purpose="the LanceDB store")
+
+
+def pyarrow() -> Any:
+    """The pyarrow package.
+
+    Raises:
+        MissingDependencyError: It is not installed.
+    """
+    return import_extra("pyarrow", extra="lance", purpose="the LanceDB store")

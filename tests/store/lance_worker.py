@@ -1,0 +1,101 @@
+"""What the tests of LanceStore run in processes of their own: ``lance_worker.py TASK FOLDER [NAME]``."""
+
+import asyncio
+import contextlib
+import itertools
+import os
+import sys
+
+import numpy as np
+
+from fastrag.document import Document
+from fastrag.errors import StoreError
+from fastrag.store import And, Eq, LanceStore, Range
+
+
+def batch(name, number, size=10):
+    documents = [
+        Document(f"{name}-{number}-{n}", f"cat {name}", metadata={"batch": f"{name}-{number}"}) for n in range(size)
+    ]
+    return documents, np.random.default_rng(number).standard_normal((size, 16)).astype(np.float32)
+
+
+async def write_until_killed(folder, name):
+    store = LanceStore(folder)
+    await store.bind("embedder", 16)
+    for number in itertools.count():
+        await store.upsert(*batch(name, number))
+        sys.stdout.write(f"{name}-{number}\n")
+        sys.stdout.flush()
+
+
+async def write_beside_others(folder, name):
+    store = LanceStore(folder)
+    for number in range(8):
+        documents, vectors = batch(name, number)
+        await store.upsert([*documents, Document("shared", name)], np.vstack([vectors, vectors[:1]]))
+        assert await store.count(Eq("batch", f"{name}-{number}")) == 10
+        if number % 3 == 2:
+            await store.optimize()
+
+
+async def run_out_of_space(folder, _):
+    import resource
+
+    store = LanceStore(folder)
+    await store.upsert(*batch("kept", 0))
+    # A write beyond this size fails, as it would on a full disk.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+    try:
+        await store.upsert(*batch("large", 1, size=5000))
+    except StoreError as error:
+        sys.stdout.write(type(error.__cause__).__name__)
+    assert await store.count() == 10
+    assert len(await store.search(text="cat", k=99)) == 10
+    await store.upsert(*batch("small", 2))
+
+
+async def use_after_fork(store, name):
+    await store.upsert(*batch(name, 0))
+    assert len(await store.search(text=name, k=99)) == 10
+
+
+async def everything(folder, _):
+    store = LanceStore(folder)
+    await store.bind("embedder", 16)
+
+    async def use(name):
+        for number in range(3):
+            documents, vectors = batch(name, number)
+            await store.upsert(documents, vectors)
+            await store.search(text='cat "AND', embedding=vectors[0], filter=And([Range("batch", gte="a")]))
+            await store.optimize()
+        await store.delete(ids=["a-0-0"])
+
+    async with asyncio.TaskGroup() as group:
+        for name in ("a", "b", "c"):
+            group.create_task(use(name))
+    others = [LanceStore(folder) for _ in range(2)]
+    with contextlib.suppress(StoreError):
+        await asyncio.gather(
+            *(other.optimize() for other in others), *(other.upsert(*batch("d", 1)) for other in others)
+        )
+
+
+def fork(folder, _):
+    store = LanceStore(folder)
+    asyncio.run(use_after_fork(store, "parent"))
+    child = os.fork()
+    if child == 0:
+        asyncio.run(use_after_fork(store, "child"))
+        sys.exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    asyncio.run(use_after_fork(store, "again"))
+    assert asyncio.run(store.count()) == 30
+
+
+if __name__ == "__main__":
+    task, folder, *name = sys.argv[1:]
+    result = globals()[task](folder, *(name or [""]))
+    if result is not None:
+        asyncio.run(result)
