@@ -5,5 +5,6 @@ from __future__ import annotations
 from fastrag.embedding.base import Embedder, Matrix, Vector
 from fastrag.embedding.local import LocalEmbedder
 from fastrag.embedding.model_dir import default_model_dir
+from fastrag.embedding.openai_compatible import OpenAICompatibleEmbedder
 
-__all__ = ["Embedder", "LocalEmbedder", "Matrix", "Vector", "default_model_dir"]
+__all__ = ["Embedder", "LocalEmbedder", "Matrix", "OpenAICompatibleEmbedder", "Vector", "default_model_dir"]

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from fastrag._support.checks import require_positive_int, require_text
+from fastrag._support.concurrency import run_together
 from fastrag._support.extras import import_extra
 from fastrag.embedding._texts import require_prefix, require_question, require_texts
 from fastrag.embedding.base import Embedder, Matrix, Vector
@@ -125,11 +126,7 @@ class LocalEmbedder(Embedder):
             self._run(self._document_pool, self._embed, "passage_embed", prepared[start : start + _TEXTS_PER_JOB])
             for start in range(0, len(prepared), _TEXTS_PER_JOB)
         ]
-        try:
-            return np.concatenate(await asyncio.gather(*jobs))
-        finally:
-            for job in jobs:
-                job.cancel()
+        return np.concatenate(await run_together(*jobs))
 
     async def embed_query(self, text: str) -> Vector:
         """Embed a question; a unit vector.
@@ -150,10 +147,10 @@ class LocalEmbedder(Embedder):
         self._query_pool.shutdown(wait=False, cancel_futures=True)
         self._loaded = None
 
-    def _run(self, pool: ThreadPoolExecutor, call: Callable[..., _T], *arguments: Any) -> asyncio.Future[_T]:
+    async def _run(self, pool: ThreadPoolExecutor, call: Callable[..., _T], *arguments: Any) -> _T:
         if self._closed:
             raise ConfigurationError("this LocalEmbedder is closed: make a new one")
-        return asyncio.get_running_loop().run_in_executor(pool, call, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(pool, call, *arguments)
 
     def _embed(self, method: str, texts: list[str]) -> Matrix:
         model = self._load().model

@@ -1,6 +1,9 @@
 """Language models: a prompt in, text and token usage out."""
 
+from __future__ import annotations
+
 from fastrag.llm.base import LLM, Completion, CompletionDelta, Message, Prompt
 from fastrag.llm.extractive import ExtractiveLLM
+from fastrag.llm.openai_compatible import OpenAICompatibleLLM
 
-__all__ = ["LLM", "Completion", "CompletionDelta", "ExtractiveLLM", "Message", "Prompt"]
+__all__ = ["LLM", "Completion", "CompletionDelta", "ExtractiveLLM", "Message", "OpenAICompatibleLLM", "Prompt"]

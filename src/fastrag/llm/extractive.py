@@ -69,7 +69,9 @@ class ExtractiveLLM(LLM):
 
 def _weighted_score(passage: Document) -> float:
     # What the retriever put first is likelier to hold the answer, but only among passages that fit about as well.
-    return float(passage.metadata["score"]) * (1 + 1 / passage.metadata["source"])
+    score: float = passage.metadata["score"]
+    source: int = passage.metadata["source"]
+    return score * (1 + 1 / source)
 
 
 def _one_line(text: str) -> str:

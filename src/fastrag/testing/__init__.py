@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from fastrag.testing.embedder import HashEmbedder
+from fastrag.testing.openai_server import Fault, OpenAICompatibleServer, RecordedRequest
 
-__all__ = ["HashEmbedder"]
+__all__ = ["Fault", "HashEmbedder", "OpenAICompatibleServer", "RecordedRequest"]

@@ -54,7 +54,7 @@ class HashEmbedder(Embedder):
         self.embedded.extend(texts)
         matrix = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in zip(matrix, texts, strict=True):
-            row[:] = self._vector(text)
+            row[:] = hash_vector(text, self.dimension)
         return matrix
 
     async def embed_query(self, text: str) -> Vector:
@@ -63,12 +63,14 @@ class HashEmbedder(Embedder):
         Raises:
             ConfigurationError: ``text`` is empty.
         """
-        return self._vector(require_text("text", text))
+        return hash_vector(require_text("text", text), self.dimension)
 
-    def _vector(self, text: str) -> Vector:
-        # Counts are never negative (no sign hashing), so they cannot cancel out to a vector of length 0.
-        counts = np.zeros(self.dimension, dtype=np.float64)
-        for word in _WORD.findall(text.casefold()) or [""]:
-            digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-            counts[int.from_bytes(digest, "big") % self.dimension] += 1.0
-        return (counts / np.linalg.norm(counts)).astype(np.float32)
+
+def hash_vector(text: str, dimension: int) -> Vector:
+    """The vector that a `HashEmbedder` of this dimension gives ``text``."""
+    # Counts are never negative (no sign hashing), so they cannot cancel out to a vector of length 0.
+    counts = np.zeros(dimension, dtype=np.float64)
+    for word in _WORD.findall(text.casefold()) or [""]:
+        digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        counts[int.from_bytes(digest, "big") % dimension] += 1.0
+    return (counts / np.linalg.norm(counts)).astype(np.float32)

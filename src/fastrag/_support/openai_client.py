@@ -1,0 +1,136 @@
+"""What the LLM and the embedder over the OpenAI protocol share: the SDK's client, and its errors in our
+words."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+
+from fastrag._support.extras import import_extra
+from fastrag.errors import (
+    ConfigurationError,
+    MalformedReplyError,
+    ServiceRejectedError,
+    ServiceTimeoutError,
+    ServiceUnavailableError,
+)
+
+_T = TypeVar("_T")
+_SHOWN = 300  # characters of a server's own words that go into an error message
+
+
+class OpenAIConnection:
+    """A place to send requests to, with the SDK's retries and one bound on the time of a call.
+
+    Raises:
+        ConfigurationError: An argument is wrong, or no key is given or in ``OPENAI_API_KEY`` for OpenAI's own
+            URL.
+        MissingDependencyError: The extra ``openai`` is not installed.
+    """
+
+    def __init__(
+        self, user: str, *, base_url: str | None, api_key: str | None, timeout_s: float, max_retries: int
+    ) -> None:
+        self._sdk = import_extra("openai", extra="openai", purpose=user)
+        if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or not 0 < timeout_s < math.inf:
+            raise ConfigurationError(f"timeout_s must be a number of seconds above 0, not {timeout_s!r}")
+        if isinstance(max_retries, bool) or not isinstance(max_retries, int) or max_retries < 0:
+            raise ConfigurationError(f"max_retries must be a whole number of at least 0, not {max_retries!r}")
+        self._base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
+        self.place = _place(self._base_url or "https://api.openai.com/v1")
+        key = (api_key if api_key is not None else os.environ.get("OPENAI_API_KEY", "")).strip()
+        if not (key.isascii() and key.isprintable()):
+            raise ConfigurationError("the API key has characters in it that no key has, such as a line break")
+        if not key and self._base_url is None:
+            raise ConfigurationError(
+                f"{user} needs a key: set OPENAI_API_KEY, give api_key, or give base_url for a server that needs none"
+            )
+        self._key = key or "none"  # the SDK insists on one; servers on one's own machine rarely do
+        self.timeout_s = float(timeout_s)
+        self._max_retries = max_retries
+        self._client: Any = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def client(self) -> Any:
+        """The SDK's client for the running event loop: its connections cannot be used from another loop."""
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:
+            self._client = self._sdk.AsyncOpenAI(
+                base_url=self._base_url, api_key=self._key, timeout=self.timeout_s, max_retries=self._max_retries
+            )
+            self._loop = loop
+        return self._client
+
+    async def close(self) -> None:
+        """Close the connections; harmless when called twice."""
+        client, self._client = self._client, None
+        if client is not None and self._loop is asyncio.get_running_loop():
+            await client.close()
+
+    @asynccontextmanager
+    async def errors(self) -> AsyncIterator[None]:
+        """Raise the SDK's errors as `ServiceError`s, and one if what is inside takes longer than
+        `timeout_s`."""
+        sdk = self._sdk
+        try:
+            async with asyncio.timeout(self.timeout_s):
+                yield
+        except (TimeoutError, sdk.APITimeoutError) as error:
+            raise ServiceTimeoutError(f"{self.place} did not answer within {self.timeout_s:g} s") from error
+        except sdk.APIConnectionError as error:
+            reason = error.__cause__ or error
+            raise ServiceUnavailableError(f"no connection to {self.place}, or it broke: {reason}") from error
+        except sdk.APIStatusError as error:
+            passing = error.status_code == 429 or error.status_code >= 500
+            kind = ServiceUnavailableError if passing else ServiceRejectedError
+            tried = f" after {self._max_retries} retries" if passing else ""
+            said = self.quoted(str(error))
+            raise kind(f"{self.place} refused{tried}: {said}") from self._shown(error)
+        except sdk.APIError as error:  # an error event within a stream
+            said = self.quoted(str(error))
+            raise ServiceUnavailableError(f"{self.place} broke off with an error: {said}") from self._shown(error)
+        except ValueError as error:  # what the SDK's decoder of streams raises
+            raise MalformedReplyError(f"{self.place} sent something that is not JSON: {error}") from error
+
+    def decode(self, content: bytes, type_: type[_T]) -> _T:
+        """The JSON reply ``content`` as ``type_``.
+
+        Raises:
+            MalformedReplyError: It is not JSON, or not of that form.
+        """
+        try:
+            return msgspec.json.decode(content, type=type_)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            said = self.quoted(content[:_SHOWN].decode(errors="replace"))
+            raise MalformedReplyError(
+                f"{self.place} gave a reply of another form: {error}. It begins: {said}"
+            ) from error
+
+    def quoted(self, words: str) -> str:
+        """What a server said, on one line, cut, and without the key."""
+        line = " ".join(words.replace(self._key, "***").split())
+        return line if len(line) <= _SHOWN else line[:_SHOWN] + "..."
+
+    def _shown(self, error: Exception) -> Exception | None:
+        # Some servers repeat the key in their refusal; then their own words must not be shown as the cause.
+        return None if self._key in str(error) else error
+
+
+def _place(base_url: str) -> str:
+    """The URL without any user name, password or query in it, for messages and identities."""
+    try:
+        parts = urlsplit(base_url)
+        port = "" if parts.port is None else f":{parts.port}"
+    except (ValueError, AttributeError, TypeError):
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigurationError(f"base_url must be an http:// or https:// URL, not {base_url!r}")
+    return f"{parts.scheme}://{parts.hostname}{port}{parts.path.rstrip('/')}"
