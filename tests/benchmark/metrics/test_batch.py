@@ -148,6 +148,19 @@ def test_extreme_gains_beside_plain_ones(scale):
         ]
 
 
+def test_rounding_never_lifts_ndcg_above_one():
+    relevant = {"a": 1.0 + 2**-52, "b": 1.0, "c": 1.0 + 2**-52, "d": 1.0 + 2**-52}  # a hair from ideal
+    assert evaluate_rankings({"q": ["a", "b", "c", "d"]}, {"q": relevant}, [NDCG()]).scores == {"ndcg": [1.0]}
+    assert NDCG().measure(find_hits(["a", "b", "c", "d"], prepare_relevance(relevant))) == 1.0
+
+
+def test_every_metric_looks_to_its_own_depth():
+    metrics = [RecallAtK(1), RecallAtK(3), MRR(2)]
+    result = evaluate_rankings({"q": ["x", "y", "a", "a"]}, {"q": ["a"]}, metrics)
+    assert result.scores == {"recall@1": [0.0], "recall@3": [1.0], "mrr@2": [0.0]}
+    assert result.repeats == 0  # the fourth is below every cutoff
+
+
 def test_numpy_numbers_as_gains():
     qrels = {"q": {"a": np.float32(0.5), "b": np.int64(2), "c": np.float64(0)}}
     result = evaluate_rankings({"q": ["a", "b"]}, qrels, [NDCG(), RecallAtK(2)])

@@ -82,6 +82,23 @@ def test_a_listed_price_is_the_packages(model, provider):
     assert cost > 0
 
 
+def test_one_object_charges_the_prices_of_one_moment(monkeypatch):
+    moments = []
+    calc_price = genai_prices.calc_price
+
+    def recorded(*arguments, genai_request_timestamp, **options):
+        moments.append(genai_request_timestamp)
+        return calc_price(*arguments, genai_request_timestamp=genai_request_timestamp, **options)
+
+    monkeypatch.setattr(genai_prices, "calc_price", recorded)
+    before = datetime.now(UTC)
+    cost = CostUsd("gpt-4o-mini")
+    made = datetime.now(UTC)
+    assert cost.compute(SAMPLE, outcome(1, 1)) == cost.compute(SAMPLE, outcome(1, 1))
+    assert len(set(moments)) == 1
+    assert before <= moments[0] <= made
+
+
 def test_listed_prices_need_no_network(monkeypatch):
     def refuse(*_):
         raise AssertionError("opened a socket")
