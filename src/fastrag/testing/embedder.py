@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fastrag._support.checks import require_positive_int, require_text
+from fastrag.embedding._texts import require_question, require_texts
 from fastrag.embedding.base import Embedder, Matrix, Vector
 
 _WORD = re.compile(r"\w+")
@@ -50,10 +51,15 @@ class HashEmbedder(Embedder):
         return f"{self._name}:words:{self.dimension}"
 
     async def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """Embed texts; shape (len(texts), dimension)."""
-        self.embedded.extend(texts)
-        matrix = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for row, text in zip(matrix, texts, strict=True):
+        """Embed texts; shape (len(texts), dimension).
+
+        Raises:
+            ConfigurationError: ``texts`` is not a sequence of str.
+        """
+        checked = require_texts(texts)
+        self.embedded.extend(checked)
+        matrix = np.zeros((len(checked), self.dimension), dtype=np.float32)
+        for row, text in zip(matrix, checked, strict=True):
             row[:] = hash_vector(text, self.dimension)
         return matrix
 
@@ -63,7 +69,7 @@ class HashEmbedder(Embedder):
         Raises:
             ConfigurationError: ``text`` is empty.
         """
-        return hash_vector(require_text("text", text), self.dimension)
+        return hash_vector(require_question(text), self.dimension)
 
 
 def hash_vector(text: str, dimension: int) -> Vector:
@@ -71,6 +77,6 @@ def hash_vector(text: str, dimension: int) -> Vector:
     # Counts are never negative (no sign hashing), so they cannot cancel out to a vector of length 0.
     counts = np.zeros(dimension, dtype=np.float64)
     for word in _WORD.findall(text.casefold()) or [""]:
-        digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        digest = hashlib.blake2b(word.encode(), digest_size=8).digest()
         counts[int.from_bytes(digest, "big") % dimension] += 1.0
     return (counts / np.linalg.norm(counts)).astype(np.float32)

@@ -106,7 +106,7 @@ class OpenAICompatibleServer:
 
     Example::
 
-        async with OpenAICompatibleServer("Paris [1]") as server:
+        async with OpenAICompatibleServer("Paris [1]") as server:  # or `with`, in code that is not async
             llm = OpenAICompatibleLLM("any", base_url=server.base_url, api_key="test")
             server.fail_next(Fault.error(500), Fault.slow(2.0))
             completion = await llm.complete(prompt)
@@ -128,7 +128,7 @@ class OpenAICompatibleServer:
     def base_url(self) -> str:
         """What to give a client as ``base_url``; only known while the server runs."""
         if self._server is None:
-            raise RuntimeError("the server runs only inside `async with`")
+            raise RuntimeError("the server runs only inside `with` or `async with`")
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     def fail_next(self, *faults: Fault) -> None:
@@ -136,19 +136,27 @@ class OpenAICompatibleServer:
         with self._lock:
             self._faults.extend(faults)
 
-    async def __aenter__(self) -> OpenAICompatibleServer:
+    def __enter__(self) -> OpenAICompatibleServer:
         """Start on a free port."""
         self._server = _Server(self)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         self._thread.start()
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop, breaking off whatever is still being answered."""
         if self._server is not None and self._thread is not None:
-            await asyncio.to_thread(self._server.stop)
-            await asyncio.to_thread(self._thread.join)
+            self._server.stop()
+            self._thread.join()
             self._server = self._thread = None
+
+    async def __aenter__(self) -> OpenAICompatibleServer:
+        """Start on a free port."""
+        return self.__enter__()
+
+    async def __aexit__(self, *_: object) -> None:
+        """Stop, breaking off whatever is still being answered."""
+        await asyncio.to_thread(self.__exit__)
 
     @contextlib.contextmanager
     def _answering(self, request: RecordedRequest) -> Iterator[Fault]:
