@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastrag.errors import ConfigurationError
-from fastrag.testing import HashEmbedder
+from fastrag.testing import EmbedderConformance, HashEmbedder
 
 
 async def test_texts_that_share_words_are_closer() -> None:
@@ -63,3 +63,8 @@ def test_the_id_names_what_changes_the_vectors() -> None:
     assert HashEmbedder(8).id != HashEmbedder(9).id
     assert HashEmbedder(8).id == HashEmbedder(8).id
     assert HashEmbedder(8, name="other").id != HashEmbedder(8).id
+
+
+class TestHashEmbedder(EmbedderConformance):
+    def make_embedder(self) -> HashEmbedder:
+        return HashEmbedder()

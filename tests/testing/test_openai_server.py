@@ -1,0 +1,111 @@
+"""The server by itself, spoken to with nothing but the standard library; the clients' tests use it in anger."""
+
+from __future__ import annotations
+
+import json
+import threading
+import urllib.error
+import urllib.request
+from typing import Any
+
+import pytest
+
+from fastrag.testing import Fault, OpenAICompatibleServer
+
+CHAT = {"model": "m", "messages": [{"role": "user", "content": "two words"}]}
+
+
+def post(server: OpenAICompatibleServer, path: str, body: Any, key: str = "k") -> bytes:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    request = urllib.request.Request(server.base_url + path, data, {"Authorization": f"Bearer {key}"})
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10) as reply:
+        return bytes(reply.read())
+
+
+def test_answers_by_text_by_function_or_by_repeating() -> None:
+    for answer, expected in ((None, "two words"), ("yes", "yes"), (lambda chat: f"{len(chat)} message", "1 message")):
+        with OpenAICompatibleServer(answer) as server:
+            reply = json.loads(post(server, "/chat/completions", CHAT))
+        assert reply["choices"][0]["message"] == {"role": "assistant", "content": expected}
+        assert reply["usage"]["prompt_tokens"] == 2
+
+
+def test_a_stream_tells_usage_only_when_asked() -> None:
+    with OpenAICompatibleServer() as server:
+        plain = post(server, "/chat/completions", CHAT | {"stream": True})
+        counted = post(server, "/chat/completions", CHAT | {"stream": True, "stream_options": {"include_usage": True}})
+    assert b"usage" not in plain
+    assert b'"completion_tokens": 2' in counted
+    assert plain.endswith(b"data: [DONE]\n\n")
+
+
+def test_embeddings_are_floats_unless_base64_is_asked_for() -> None:
+    with OpenAICompatibleServer(dimension=4) as server:
+        reply = json.loads(post(server, "/embeddings", {"model": "m", "input": "a b"}))
+        encoded = json.loads(post(server, "/embeddings", {"model": "m", "input": ["a"], "encoding_format": "base64"}))
+    assert len(reply["data"][0]["embedding"]) == 4
+    assert isinstance(encoded["data"][0]["embedding"], str)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "key", "status"),
+    [
+        ("/chat/completions", CHAT, "wrong", 401),
+        ("/nowhere", CHAT, "k", 404),
+        ("/chat/completions", {"messages": []}, "k", 400),
+        ("/chat/completions", b"{", "k", 400),
+        ("/chat/completions", b"[]", "k", 400),
+    ],
+)
+def test_wrong_requests_are_refused(path: str, body: Any, key: str, status: int) -> None:
+    with OpenAICompatibleServer(api_key="k") as server, pytest.raises(urllib.error.HTTPError) as caught:
+        post(server, path, body, key)
+    with caught.value as refusal:
+        assert refusal.code == status
+        assert json.loads(refusal.read())["error"]["code"] == str(status)
+
+
+def test_faults_are_used_up_in_order() -> None:
+    with OpenAICompatibleServer() as server:
+        server.fail_next(Fault.html(), Fault.error(429, retry_after_s=3))
+        assert post(server, "/chat/completions", CHAT).startswith(b"<!doctype html>")
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            post(server, "/chat/completions", CHAT)
+        with caught.value as refusal:
+            assert (refusal.code, refusal.headers["Retry-After"]) == (429, "3")
+        assert b"two words" in post(server, "/chat/completions", CHAT)
+        assert [request.path for request in server.requests] == ["/v1/chat/completions"] * 3
+
+
+def test_pieces_may_be_changed_or_left_out() -> None:
+    with OpenAICompatibleServer() as server:
+        server.fail_next(Fault(edit=lambda piece: None if piece["choices"][0]["finish_reason"] else piece))
+        stream = post(server, "/chat/completions", CHAT | {"stream": True})
+    assert b'"stop"' not in stream
+    assert b"two " in stream
+
+
+def test_stopping_breaks_off_a_slow_reply_and_leaves_no_thread() -> None:
+    before = set(threading.enumerate())
+    errors: list[Exception] = []
+
+    def ask(server: OpenAICompatibleServer) -> None:
+        try:
+            post(server, "/chat/completions", CHAT)
+        except OSError as error:
+            errors.append(error)
+
+    with OpenAICompatibleServer() as server:
+        server.fail_next(Fault.slow(600))
+        client = threading.Thread(target=ask, args=(server,))
+        client.start()
+        while not server.requests:
+            pass
+    client.join()
+    assert set(threading.enumerate()) <= before
+
+
+def test_has_an_address_only_while_it_runs() -> None:
+    server = OpenAICompatibleServer()
+    with pytest.raises(RuntimeError, match="only inside"):
+        _ = server.base_url
