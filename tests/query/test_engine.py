@@ -112,6 +112,14 @@ async def test_own_instructions_and_budget(retriever):
     assert [len(source.text) for source in llm.prompts[0].sources] == [10]
 
 
+async def test_a_source_that_was_not_quoted_is_not_cited(retriever):
+    engine = QueryEngine(retriever, Replying(), max_source_characters=10)
+    result = await engine.query("green tea")
+    assert len(result.sources) == 2
+    assert result.citations == []
+    assert [delta.result async for delta in engine.stream("green tea")][-1] == result
+
+
 async def test_with_the_extractive_answerer(retriever):
     result = await QueryEngine(retriever, ExtractiveLLM()).query("How hot is green tea steeped?")
     assert result.answer == "Green tea is steeped at 80 degrees. [1]"

@@ -77,7 +77,8 @@ class QueryEngine:
         sources = await self._retrieve(question, filter)
         if not sources:
             return QueryResult("", [])
-        return _result(sources, await self._llm.complete(self._prompt(question, sources)))
+        prompt = self._prompt(question, sources)
+        return _result(sources, prompt, await self._llm.complete(prompt))
 
     async def stream(self, question: str, *, filter: Filter | None = None) -> AsyncIterator[QueryDelta]:
         """Answer ``question`` piece by piece; the last delta's ``result`` is what `query` would have returned.
@@ -90,8 +91,9 @@ class QueryEngine:
         if not sources:
             yield QueryDelta("", QueryResult("", []))
             return
-        async for delta in self._llm.stream(self._prompt(question, sources)):
-            result = None if delta.completion is None else _result(sources, delta.completion)
+        prompt = self._prompt(question, sources)
+        async for delta in self._llm.stream(prompt):
+            result = None if delta.completion is None else _result(sources, prompt, delta.completion)
             yield QueryDelta(delta.text, result)
 
     async def _retrieve(self, question: str, filter: Filter | None) -> list[Document]:
@@ -114,12 +116,13 @@ def cited_sources(answer: str, count: int) -> list[int]:
     return list(dict.fromkeys(number for number in numbers if 1 <= number <= count))
 
 
-def _result(sources: list[Document], completion: Completion) -> QueryResult:
+def _result(sources: list[Document], prompt: Prompt, completion: Completion) -> QueryResult:
     return QueryResult(
         completion.text,
         sources,
         completion.input_tokens,
         completion.output_tokens,
-        cited_sources(completion.text, len(sources)),
+        # Not len(sources): what did not fit into the prompt cannot have been cited.
+        cited_sources(completion.text, len(prompt.sources)),
         completion.model,
     )
