@@ -1,0 +1,160 @@
+"""A cache on disk around any embedder, so that no text is embedded twice."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fastrag.embedding._texts import require_question, require_texts
+from fastrag.embedding.base import Embedder, Matrix, Vector
+from fastrag.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_TEXTS_AT_ONCE = 256  # what a killed run loses at most; also well below SQLite's limit of parameters
+_WAIT_FOR_OTHERS_S = 60.0
+_SCHEMA = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
+
+
+class CachedEmbedder(Embedder):
+    """Asks ``embedder`` only for texts whose vectors are not in the file ``path`` yet.
+
+    Vectors are kept under the embedder's `id` and a digest of the text, so one file serves any number of embedders,
+    and a changed model or prefix never gets the old one's vectors. The texts themselves are not in the file. Several
+    processes may use one file at once. It only grows; delete it to start anew.
+
+    Questions are passed on without the cache unless ``cache_queries`` is set: a benchmark that finds its questions in
+    a cache measures latencies that nobody will ever see.
+
+    Args:
+        embedder: Computes what is missing; closed together with this one.
+        path: An SQLite file, made if absent, with its folder.
+        cache_queries: Keep the vectors of questions, too.
+
+    Raises:
+        ConfigurationError: The file cannot be made, read or written, or is not a cache (also from every call).
+
+    >>> import asyncio, tempfile
+    >>> from fastrag.testing import HashEmbedder
+    >>> inner = HashEmbedder()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     embedder = CachedEmbedder(inner, f"{folder}/vectors.sqlite")
+    ...     first = asyncio.run(embedder.embed_documents(["a", "b", "a"]))
+    ...     again = asyncio.run(embedder.embed_documents(["b", "c"]))
+    >>> inner.embedded
+    ['a', 'b', 'c']
+    """
+
+    def __init__(self, embedder: Embedder, path: str | os.PathLike[str], *, cache_queries: bool = False) -> None:
+        self._embedder = embedder
+        self._path = Path(path).expanduser().absolute()
+        self._cache_queries = cache_queries
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigurationError(f"cannot make the folder of the embedding cache {self._path}: {error}") from error
+        with self._connection() as connection:
+            # Write-ahead logging: readers do not wait for a writer. The mode stays with the file.
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute(_SCHEMA)
+            connection.commit()
+
+    @property
+    def id(self) -> str:
+        """The id of the embedder within: the vectors are the same."""
+        return self._embedder.id
+
+    async def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        """Embed texts, those that are new in groups of 256, each kept as soon as it is there.
+
+        Raises:
+            ConfigurationError: ``texts`` is not a sequence of str, or the cache cannot be used.
+            ModelError: From the embedder within.
+            ServiceError: From the embedder within.
+        """
+        checked = require_texts(texts)
+        if not checked:
+            return await self._embedder.embed_documents(checked)
+        keys = await self._keys("document", checked)
+        groups = range(0, len(checked), _TEXTS_AT_ONCE)
+        rows: dict[bytes, Vector] = {}
+        for start in groups:
+            wanted = dict(
+                zip(keys[start : start + _TEXTS_AT_ONCE], checked[start : start + _TEXTS_AT_ONCE], strict=True)
+            )
+            rows |= await asyncio.to_thread(self._read, [key for key in wanted if key not in rows])
+            missing = {key: text for key, text in wanted.items() if key not in rows}
+            if missing:
+                found = dict(zip(missing, await self._embedder.embed_documents(list(missing.values())), strict=True))
+                await asyncio.to_thread(self._write, found)
+                rows |= found
+        return np.stack([rows[key] for key in keys])
+
+    async def embed_query(self, text: str) -> Vector:
+        """Embed a question, from the cache only if ``cache_queries`` is set.
+
+        Raises:
+            ConfigurationError: ``text`` is empty, or the cache cannot be used.
+            ModelError: From the embedder within.
+            ServiceError: From the embedder within.
+        """
+        checked = require_question(text)
+        if not self._cache_queries:
+            return await self._embedder.embed_query(checked)
+        [key] = await self._keys("query", [checked])
+        found = await asyncio.to_thread(self._read, [key])
+        if key not in found:
+            found = {key: await self._embedder.embed_query(checked)}
+            await asyncio.to_thread(self._write, found)
+        return found[key]
+
+    async def close(self) -> None:
+        """Close the embedder within."""
+        await self._embedder.close()
+
+    async def _keys(self, kind: str, texts: list[str]) -> list[bytes]:
+        def compute() -> list[bytes]:
+            start = hashlib.blake2b(f"{self._embedder.id}\0{kind}\0".encode(), digest_size=32)
+            keys = []
+            for text in texts:
+                digest = start.copy()
+                digest.update(text.encode())
+                keys.append(digest.digest())
+            return keys
+
+        # In a thread also because the first look at an embedder's id may load its model.
+        return await asyncio.to_thread(compute)
+
+    def _read(self, keys: list[bytes]) -> dict[bytes, Vector]:
+        marks = ",".join("?" * len(keys))
+        with self._connection() as connection:
+            found = connection.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", keys)  # noqa: S608
+            return {key: np.frombuffer(vector, dtype="<f4").astype(np.float32) for key, vector in found}
+
+    def _write(self, rows: dict[bytes, Vector]) -> None:
+        with self._connection() as connection:
+            values = [(key, row.astype("<f4").tobytes()) for key, row in rows.items()]
+            connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", values)
+            connection.commit()
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        import sqlite3  # some builds of Python have none; they can use the rest of fastrag
+
+        # A new one each time: connections must cross neither threads nor forks, and opening one takes microseconds.
+        try:
+            with closing(sqlite3.connect(self._path, timeout=_WAIT_FOR_OTHERS_S)) as connection:
+                yield connection
+        except sqlite3.Error as error:
+            raise ConfigurationError(
+                f"the embedding cache {self._path} cannot be used: {error}. If it is damaged or not a cache, delete it "
+                "or name another file"
+            ) from error
