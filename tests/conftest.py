@@ -3,6 +3,11 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A slow machine is no bug: what is slow is shown by benchmarks/, not by a test that sometimes fails.
+settings.register_profile("fastrag", deadline=None)
+settings.load_profile("fastrag")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

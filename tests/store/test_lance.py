@@ -82,9 +82,16 @@ def test_a_full_disk_leaves_what_was_there(tmp_path):
 
 
 @posix
-def test_a_store_works_on_in_a_forked_child(tmp_path):
+def test_a_child_forked_from_a_user_of_a_store_is_told_so(tmp_path):
     # LanceDB warns about forks as such.
-    finish(start("fork", tmp_path, "", "-W", "ignore"))
+    out, _ = finish(start("fork", tmp_path, "", "-W", "ignore"))
+    assert len(out.splitlines()) == 2
+    assert all("'spawn' or 'forkserver'" in line for line in out.splitlines())
+
+
+@posix
+def test_a_child_forked_before_the_first_use_has_its_own(tmp_path):
+    finish(start("fork_before_use", tmp_path, "", "-W", "ignore"))
 
 
 def test_nothing_is_written_to_stderr(tmp_path):

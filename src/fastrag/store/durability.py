@@ -31,8 +31,12 @@ class FileSyncer:
         self._synced = present
 
     def _sync(self, folder: str, present: set[tuple[str, int]]) -> None:
-        with os.scandir(folder) as entries:
-            found = list(entries)
+        try:
+            with os.scandir(folder) as entries:
+                found = list(entries)
+        except FileNotFoundError:
+            # Another process tidied it away: there is nothing left to lose.
+            return
         changed = False
         for entry in found:
             known = (entry.path, entry.inode())
@@ -51,8 +55,7 @@ def _fsync_file(path: str) -> None:
     try:
         handle = os.open(path, os.O_RDWR)
     except FileNotFoundError:
-        # Another process tidied it away: there is nothing left to lose.
-        return
+        return  # likewise
     try:
         os.fsync(handle)
     finally:

@@ -19,7 +19,7 @@ from fastrag.store.base import Binding, VectorStore, agreed_binding
 from fastrag.store.checks import check_dimension, checked_deletion, checked_documents, checked_ids, unit_rows
 from fastrag.store.durability import FileSyncer
 from fastrag.store.filters import Filter, check_filter
-from fastrag.store.lance_engine import lancedb
+from fastrag.store.lance_engine import lancedb, refuse_after_fork
 from fastrag.store.lance_filters import sql_of
 from fastrag.store.lance_rows import (
     DOCUMENT_COLUMNS,
@@ -45,7 +45,7 @@ _KEEP_OLD_VERSIONS = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """LanceDB's handles. They do not survive a fork, so each process opens its own."""
+    """LanceDB's handles, which work only in the process that opened them."""
 
     pid: int
     connection: Any
@@ -242,6 +242,7 @@ class LanceStore(VectorStore):
         return await self._connect() if await asyncio.to_thread(self._is_there) else None
 
     async def _connect(self) -> _Opened:
+        refuse_after_fork()
         engine = lancedb()
         with self._translated("open"):
             # Without this interval a handle would not see what other processes write.

@@ -6,6 +6,9 @@ import os
 from typing import Any
 
 from fastrag._support.extras import import_extra
+from fastrag.errors import StoreError
+
+_used_in: int | None = None
 
 
 def lancedb(module: str = "lancedb") -> Any:
@@ -27,3 +30,20 @@ def pyarrow() -> Any:
         MissingDependencyError: It is not installed.
     """
     return import_extra("pyarrow", extra="lance", purpose="the LanceDB store")
+
+
+def refuse_after_fork() -> None:
+    """Call before LanceDB is used; its threads and memory do not survive a fork, and using it crashes the
+    child.
+
+    Raises:
+        StoreError: This process was forked from one that had used LanceDB.
+    """
+    global _used_in
+    if _used_in is None:
+        _used_in = os.getpid()
+    if _used_in != os.getpid():
+        raise StoreError(
+            "this process was forked from one that had used LanceDB, which works in no such process: start processes "
+            "with multiprocessing's 'spawn' or 'forkserver', or fork before the first use of a LanceStore"
+        )
