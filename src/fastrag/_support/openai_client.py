@@ -39,6 +39,9 @@ class OpenAIConnection:
         self, user: str, *, base_url: str | None, api_key: str | None, timeout_s: float, max_retries: int
     ) -> None:
         self._sdk = import_extra("openai", extra="openai", purpose=user)
+        # The HTTP library under the SDK (httpx or httpx2); older SDKs let its errors through when a stream breaks.
+        client_class = self._sdk.DefaultAsyncHttpxClient.__base__
+        self._http = import_extra(client_class.__module__.partition(".")[0], extra="openai", purpose=user)
         if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or not 0 < timeout_s < math.inf:
             raise ConfigurationError(f"timeout_s must be a number of seconds above 0, not {timeout_s!r}")
         if isinstance(max_retries, bool) or not isinstance(max_retries, int) or max_retries < 0:
@@ -79,13 +82,13 @@ class OpenAIConnection:
     async def errors(self) -> AsyncIterator[None]:
         """Raise the SDK's errors as `ServiceError`s, and one if what is inside takes longer than
         `timeout_s`."""
-        sdk = self._sdk
+        sdk, http = self._sdk, self._http
         try:
             async with asyncio.timeout(self.timeout_s):
                 yield
-        except (TimeoutError, sdk.APITimeoutError) as error:
+        except (TimeoutError, sdk.APITimeoutError, http.TimeoutException) as error:
             raise ServiceTimeoutError(f"{self.place} did not answer within {self.timeout_s:g} s") from error
-        except sdk.APIConnectionError as error:
+        except (sdk.APIConnectionError, http.TransportError) as error:
             reason = error.__cause__ or error
             raise ServiceUnavailableError(f"no connection to {self.place}, or it broke: {reason}") from error
         except sdk.APIStatusError as error:
