@@ -30,8 +30,8 @@ class _Reply(msgspec.Struct):
 class OpenAICompatibleEmbedder(Embedder):
     """Asks an OpenAI-compatible server for vectors; needs the extra ``openai``.
 
-    The vectors are returned as the server gives them. Their dimension is fixed by the first reply: a later one
-    of another dimension is an error.
+    The vectors are returned as the server gives them. Their dimension is fixed by the first reply: a later one of
+    another dimension is an error. Most servers refuse a text that is empty.
 
     Args:
         model: The model's name, as the server knows it.
