@@ -63,8 +63,9 @@ class LanceStore(VectorStore):
     found too, but slowly. Writing calls it by itself when very much has piled up.
 
     The folder is made at the first write or `bind`; reading a store that is not there yet finds nothing.
-    Files are opened at first use. After a fork the child opens its own. After `close` a call opens them
-    again.
+    Files are opened at first use. After `close` a call opens them again. LanceDB does not survive a fork: in
+    a child forked from a process that has used a LanceStore every call raises StoreError, so start processes
+    with multiprocessing's ``spawn`` or ``forkserver``.
 
     Needs ``pip install 'fastrag[lance]'``.
 
