@@ -117,7 +117,7 @@ class VectorStore(ABC):
         require_positive_int("k", k)
         check_filter(filter)
         min_score = checked_min_score(min_score)
-        vector = None if embedding is None else unit_vector(embedding, dimension=None)
+        vector = None if embedding is None else unit_vector(embedding)
         if text is not None:
             require_text("text", text)
         if vector is not None and text is not None:

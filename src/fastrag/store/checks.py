@@ -71,17 +71,14 @@ def checked_ids(ids: Sequence[str]) -> list[str]:
     return [checked_id(each) for each in ids]
 
 
-def unit_rows(embeddings: ArrayLike, *, rows: int, dimension: int | None) -> Matrix:
-    """Return ``embeddings`` as new float32 rows of L2 norm 1; a row of zeros stays one.
-
-    Args:
-        embeddings: One row a Document.
-        rows: How many there must be.
-        dimension: How long each must be; None takes any length.
+def unit_rows(embeddings: ArrayLike, *, rows: int) -> Matrix:
+    """Return ``embeddings`` as ``rows`` new float32 rows of L2 norm 1; a row of zeros stays one.
 
     Raises:
         ConfigurationError: It is no matrix of ``rows`` rows of finite numbers.
-        EmbedderMismatchError: The rows have another length.
+
+    >>> unit_rows([[3, 4], [0, 0]], rows=2).tolist() == [[np.float32(0.6), np.float32(0.8)], [0, 0]]
+    True
     """
     matrix = _finite("embeddings", embeddings)
     if matrix.ndim != 2 or matrix.shape[0] != rows:
@@ -90,23 +87,18 @@ def unit_rows(embeddings: ArrayLike, *, rows: int, dimension: int | None) -> Mat
         )
     if matrix.shape[1] == 0 and rows:
         raise ConfigurationError("embeddings must have at least one column, and have none")
-    if dimension is not None and rows:
-        check_dimension(matrix.shape[1], dimension)
     return _normalised(matrix)
 
 
-def unit_vector(embedding: ArrayLike, *, dimension: int | None) -> Vector:
+def unit_vector(embedding: ArrayLike) -> Vector:
     """Return ``embedding`` as a new float32 vector of L2 norm 1; a vector of zeros stays one.
 
     Raises:
         ConfigurationError: It is no vector of finite numbers, or an empty one.
-        EmbedderMismatchError: It is not ``dimension`` long (None takes any length).
     """
     vector = _finite("embedding", embedding)
     if vector.ndim != 1 or not vector.size:
         raise ConfigurationError(f"embedding must be one vector, and has shape {vector.shape}")
-    if dimension is not None:
-        check_dimension(vector.size, dimension)
     unit: Vector = _normalised(vector[np.newaxis])[0]
     return unit
 

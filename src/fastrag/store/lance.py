@@ -107,7 +107,7 @@ class LanceStore(VectorStore):
         """See `VectorStore.upsert`."""
         # Copied before the first await: the caller may change its Documents while others run.
         copies = checked_documents(documents)
-        rows = None if embeddings is None else unit_rows(embeddings, rows=len(copies), dimension=None)
+        rows = None if embeddings is None else unit_rows(embeddings, rows=len(copies))
         if not copies:
             return
         async with self._writing() as opened:
@@ -191,7 +191,7 @@ class LanceStore(VectorStore):
             # The vectors are of norm 1, so that LanceDB's dot distance is 1 - cosine.
             query = opened.table.query().nearest_to(embedding).column("vector").distance_type("dot")
             query = _filtered(query.bypass_vector_index(), filter)
-            found = await _best(query, k, "_distance", descending=False)
+            found = await _best(opened.table, query, k, "_distance", descending=False)
         return [(document, min(1.0, max(-1.0, 1.0 - distance))) for document, distance in found]
 
     async def search_lexical(self, text: str, k: int, filter: Filter | None) -> list[tuple[Document, float]]:
@@ -203,7 +203,7 @@ class LanceStore(VectorStore):
         with self._translated("search"):
             # A match of words, which takes the text as data; LanceDB's query syntax is never parsed.
             query = _filtered(opened.table.query().nearest_to_text(match(text, "text")), filter)
-            return await _best(query, k, "_score", descending=True)
+            return await _best(opened.table, query, k, "_score", descending=True)
 
     async def optimize(self) -> None:
         """Merge the files of many writes into few and take new texts into the word index.
@@ -313,8 +313,7 @@ class LanceStore(VectorStore):
 
 
 async def _retried(step: Callable[[], Awaitable[None]]) -> None:
-    """Take ``step``; it gives way to what another process wrote in between, and is taken again to see
-    that."""
+    """Take ``step``, and take it again where it gave way to what another process wrote in between."""
     for _ in range(_ATTEMPTS - 1):
         with contextlib.suppress(RuntimeError, ValueError):
             return await step()
@@ -341,17 +340,19 @@ def _filtered(query: Any, filter: Filter | None) -> Any:
     return query if filter is None else query.where(sql_of(filter))
 
 
-async def _best(query: Any, k: int, column: str, *, descending: bool) -> list[tuple[Document, float]]:
+async def _best(table: Any, query: Any, k: int, column: str, *, descending: bool) -> list[tuple[Document, float]]:
     """The best ``k`` by ``column``; equal ones in the order they were written."""
     query = query.select([*DOCUMENT_COLUMNS, "written_ns", column])
-    limit = k + 1
+    # LanceDB makes room for as many rows as it is asked for, so it is not asked for more than there are.
+    total = max(1, await table.count_rows())
+    limit = min(k + 1, total)
     while True:
         rows = await query.limit(limit).to_arrow()
-        values = rows.column(column).to_pylist()
+        values = sorted(rows.column(column).to_pylist(), reverse=descending)
         # Where the k-th value goes on beyond the limit, which of its rows came is up to the engine.
-        if len(values) < limit or sorted(values, reverse=descending)[k - 1] != values[-1]:
+        if limit == total or len(values) < limit or values[k - 1] != values[-1]:
             break
-        limit *= 4
+        limit = min(limit * 4, total)
     order = [(column, "descending" if descending else "ascending"), ("written_ns", "ascending")]
     best = rows.sort_by(order).slice(0, k)
     return list(zip(to_documents(best), best.column(column).to_pylist(), strict=True))

@@ -93,7 +93,9 @@ class InMemoryStore(VectorStore):
         """See `VectorStore.upsert`."""
         # Copied before the first await: the caller may change its Documents while the thread works.
         copies = checked_documents(documents)
-        await asyncio.to_thread(self._upsert, copies, embeddings)
+        rows = None if embeddings is None else unit_rows(embeddings, rows=len(copies))
+        if copies:
+            await asyncio.to_thread(self._upsert, copies, rows)
 
     async def delete(self, *, ids: Sequence[str] | None = None, filter: Filter | None = None) -> int:
         """See `VectorStore.delete`."""
@@ -146,13 +148,10 @@ class InMemoryStore(VectorStore):
         with self._writing:
             now = self._now
             if embeddings is not None:
-                dimension = now.binding.dimension if now.binding else None
-                embeddings = unit_rows(embeddings, rows=len(documents), dimension=dimension)
-            if not documents:
-                return
-            if embeddings is not None and now.binding is None:
                 width = embeddings.shape[1]
-                now = _with_dimension(replace(now, binding=Binding(None, width)), width)
+                binding = now.binding or Binding(None, width)
+                check_dimension(width, binding.dimension)
+                now = _with_dimension(replace(now, binding=binding), width)
             self._now = _appended(now, documents, embeddings)
             self._compact_if_sparse()
 
