@@ -9,6 +9,7 @@ from fastrag.errors import ConfigurationError
 from fastrag.llm import Completion, CompletionDelta, Prompt
 
 TEA = Document("tea", "Tea comes from Asia. Green tea is steeped at 80 degrees. Black tea takes boiling water.")
+ROUND = str.maketrans("[]", "()")
 MILK = Document("milk", "Milk is white. It comes from cows.")
 
 
@@ -52,6 +53,12 @@ async def test_an_answer_is_one_line():
     assert await answer("tea", Document("a", "Tea\nis\n  hot.")) == "Tea is hot. [1]"
 
 
+async def test_a_footnote_is_no_citation():
+    assert await answer("tea", Document("a", "Tea is hot [7] and [2, 3] rows[0] stay.")) == (
+        "Tea is hot (7) and (2, 3) rows(0) stay. [1]"
+    )
+
+
 async def test_streams_one_piece():
     deltas = [delta async for delta in ExtractiveLLM().stream(Prompt((), "cows", (MILK,)))]
     assert len(deltas) == 1
@@ -75,4 +82,5 @@ async def test_any_text_is_quoted_not_invented(texts, question):
     completion = await ExtractiveLLM().complete(Prompt((), question, sources))
     if completion.text:
         quote, _, number = completion.text.rpartition(" [")
-        assert quote in " ".join(texts[int(number[:-1]) - 1].split())
+        original = " ".join(texts[int(number[:-1]) - 1].split())
+        assert quote.translate(ROUND) in original.translate(ROUND)

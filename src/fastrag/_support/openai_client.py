@@ -39,7 +39,8 @@ class OpenAIConnection:
         self, user: str, *, base_url: str | None, api_key: str | None, timeout_s: float, max_retries: int
     ) -> None:
         self._sdk = import_extra("openai", extra="openai", purpose=user)
-        # The HTTP library under the SDK (httpx or httpx2); older SDKs let its errors through when a stream breaks.
+        # The HTTP library under the SDK (httpx or httpx2); older SDKs let its errors through when a stream
+        # breaks.
         client_class = self._sdk.DefaultAsyncHttpxClient.__base__
         self._http = import_extra(client_class.__module__.partition(".")[0], extra="openai", purpose=user)
         if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or not 0 < timeout_s < math.inf:

@@ -87,7 +87,8 @@ async def ingest(
     started = time.perf_counter()
     require_positive_int("batch_size", batch_size)
     require_positive_int("max_bytes", max_bytes)
-    embedder_id = embedder.id if embedder else None
+    # A local model is loaded to know its id, which takes a moment.
+    embedder_id = None if embedder is None else await asyncio.to_thread(lambda: embedder.id)
     preparer = Preparer(chunker or CharacterChunker(), embedder_id, max_bytes)
     todo = await plan(sources, prune=prune)
     stored = await read_stored(store, embedder_id=embedder_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 
 from fastrag._support.checks import require_positive_int
@@ -51,7 +52,7 @@ class ExtractiveLLM(LLM):
         await store.upsert(passages)
         found = await store.search(text=prompt.question, k=4 * self._passages)
         found.sort(key=_weighted_score, reverse=True)
-        quotes = [f"{_one_line(passage.text)} [{passage.metadata['source']}]" for passage in found[: self._passages]]
+        quotes = [f"{_as_quote(passage.text)} [{passage.metadata['source']}]" for passage in found[: self._passages]]
         return Completion(" ".join(quotes))
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[CompletionDelta]:
@@ -74,5 +75,6 @@ def _weighted_score(passage: Document) -> float:
     return score * (1 + 1 / source)
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+def _as_quote(text: str) -> str:
+    # On one line, and with its own "[2]" (a footnote, an index) made into "(2)": only the answerer cites.
+    return re.sub(r"\[([\d\s,;]+)\]", r"(\1)", " ".join(text.split()))

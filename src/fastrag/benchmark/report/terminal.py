@@ -96,11 +96,11 @@ def _cells(result: BenchmarkResult, name: str) -> tuple[str, ...]:
 
 def _decimals(summary: DistributionSummary) -> int:
     # Three for scores from 0 to 1, fewer for milliseconds and token counts, more for fractions of a cent.
-    size = max(abs(summary.mean), abs(summary.median))
-    for least, decimals in ((1000, 0), (10, 1), (1, 2), (0.01, 3)):
-        if size >= least:
-            return decimals
-    return 3 if size == 0 else 6
+    largest = max(abs(summary.min), abs(summary.max))
+    if largest <= 1:
+        return 3 if largest >= 0.01 or largest == 0 else 6
+    typical = max(abs(summary.mean), abs(summary.median))
+    return 0 if typical >= 1000 else 1 if typical >= 10 else 2
 
 
 def _mark(summary: DistributionSummary) -> str:
