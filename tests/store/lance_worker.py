@@ -35,8 +35,7 @@ async def write_beside_others(folder, name):
         documents, vectors = batch(name, number)
         await store.upsert([*documents, Document("shared", name)], np.vstack([vectors, vectors[:1]]))
         assert await store.count(Eq("batch", f"{name}-{number}")) == 10
-        if number % 3 == 2:
-            await store.optimize()
+        await store.optimize()
 
 
 async def run_out_of_space(folder, _):

@@ -69,7 +69,8 @@ def test_several_processes_write_and_read_one_folder(tmp_path):
 
     ids = asyncio.run(read())
     for process in processes:
-        finish(process)
+        _, err = finish(process)
+        assert err == "", "giving way to each other is nothing to warn of"
     assert len(set(ids)) == len(ids), "no id is there twice"
     assert counts == sorted(counts)
 
@@ -232,6 +233,18 @@ async def test_writing_tidies_up_when_much_has_piled_up(tmp_path, monkeypatch):
     await store.upsert([Document(f"more{n}", "cat") for n in range(11)])
     assert (await pieces())[1] == 0
     assert len(await store.search(text="cat", k=99)) == 15
+
+
+async def test_writers_that_insert_one_id_at_once_leave_one_document(tmp_path):
+    # Stores of their own, as those of other processes are: they share no lock.
+    stores = [LanceStore(tmp_path) for _ in range(5)]
+    await stores[0].bind("embedder", 3)
+    for n in range(6):
+        async with asyncio.TaskGroup() as group:
+            for store in stores:
+                group.create_task(store.upsert([Document(str(n), "cat")], np.ones((1, 3))))
+    ids = [document.id async for document in stores[0].scan()]
+    assert sorted(ids) == [str(n) for n in range(6)]
 
 
 async def test_calls_at_once_on_a_new_store(tmp_path):

@@ -1,0 +1,54 @@
+"""What the conformance tests of stores have in common."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from fastrag.document import Document
+from fastrag.embedding.base import Matrix
+from fastrag.store.base import VectorStore
+from fastrag.store.filters import Filter
+
+Scenario = Callable[[VectorStore], Awaitable[None]]
+
+
+class StoreCase:
+    """Makes a store and runs a scenario on it."""
+
+    def make_store(self, folder: Path) -> VectorStore:
+        """A store that keeps what it keeps in ``folder``; not asked anything yet."""
+        raise NotImplementedError
+
+    def run(self, folder: Path, scenario: Scenario) -> None:
+        """Run ``scenario`` on a new store and close it."""
+
+        async def main() -> None:
+            store = self.make_store(folder)
+            try:
+                await scenario(store)
+            finally:
+                await store.close()
+
+        asyncio.run(main())
+
+
+async def stored_ids(store: VectorStore, filter: Filter) -> set[str]:
+    """The ids of the Documents that satisfy ``filter``."""
+    return {document.id async for document in store.scan(filter)}
+
+
+def unit(*axes: int | None) -> Matrix:
+    """A row for each axis of four: 1 on it, else 0; all 0 for None."""
+    return np.array([[float(column == axis) for column in range(4)] for axis in axes], dtype=np.float32)
+
+
+def assert_ranked(documents: Sequence[Document]) -> None:
+    """Check scores and ranks of a search's result, whatever its kind."""
+    scores = [document.metadata["score"] for document in documents]
+    assert all(isinstance(score, float) for score in scores)
+    assert scores == sorted(scores, reverse=True)
+    assert [document.metadata["rank"] for document in documents] == list(range(1, len(documents) + 1))
