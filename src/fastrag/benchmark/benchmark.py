@@ -176,8 +176,8 @@ class Benchmark:
                 recording.close()
 
     def _record(self, name: str, path: str | Path, resume: bool, retry_errored: bool, keep_outcomes: bool) -> Recording:
-        from fastrag.benchmark.journal import run_header  # msgspec is paid for only when a file is touched
-        from fastrag.benchmark.recording import Recording
+        from fastrag.benchmark.recording import Recording  # msgspec is paid for only when a file is touched
+        from fastrag.benchmark.run_header import run_header
 
         directions = {metric.name: bool(metric.higher_is_better) for metric in self._metrics}
         header = run_header(name, datetime.now(UTC), directions, self._samples, self._limits.repeats)

@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 
 from fastrag.benchmark.asking import Asked
-from fastrag.benchmark.journal import RunHeader, read_header
 from fastrag.benchmark.json_form import decode, encode
 from fastrag.benchmark.line_file import LineFile, read_lines
 from fastrag.benchmark.outcomes import Outcome, Outcomes
+from fastrag.benchmark.run_header import RunHeader, read_header
 from fastrag.benchmark.samples import EvalSample
 from fastrag.document import Document
 from fastrag.errors import ConfigurationError

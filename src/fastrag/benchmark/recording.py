@@ -8,9 +8,10 @@ from pathlib import Path
 
 from fastrag.benchmark.asking import Asked
 from fastrag.benchmark.budget import Budget
-from fastrag.benchmark.journal import Journal, RunHeader
+from fastrag.benchmark.journal import Journal
 from fastrag.benchmark.outcome_file import OutcomeFile
 from fastrag.benchmark.results import BenchmarkResult, SampleResult
+from fastrag.benchmark.run_header import RunHeader
 from fastrag.benchmark.samples import EvalSample
 from fastrag.errors import ConfigurationError
 
