@@ -212,7 +212,7 @@ class Benchmark:
             recording.results = run.results
             budget.restore(*recording.journal.spent)
         try:
-            with stopping_on_signals() as interruption:
+            with stopping_on_signals(run.give_up) as interruption:
                 async with measured_lag() as lag:
                     samples, stopped = await run.execute()
         except asyncio.CancelledError:

@@ -12,6 +12,9 @@ _EVERY_S = 0.05
 # The harness itself yields every 10 ms to pipelines that wait for nothing.
 _HARMLESS_MS = 25.0
 _HARMLESS_SHARE = 0.1
+# A single short delay may be the machine's.
+_FEWEST = 5
+_LONG_MS = 500.0
 
 
 @dataclass(slots=True)
@@ -29,6 +32,8 @@ class LoopLag:
 
     def problem(self, mean_latency_ms: float) -> str | None:
         """Why latencies of this mean are not to be trusted, None where they are."""
+        if self.count < _FEWEST and self.total_ms < _LONG_MS:
+            return None
         # Calls that short never gave the loop a turn, so that they cannot have waited for one.
         if mean_latency_ms < 1 or self.mean_ms <= max(_HARMLESS_MS, _HARMLESS_SHARE * mean_latency_ms):
             return None

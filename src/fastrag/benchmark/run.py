@@ -11,6 +11,7 @@ one that is out of time cancels that too. Either way every question has a result
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -28,6 +29,10 @@ from fastrag.benchmark.scoring import Scored, Scorer
 
 # A target that never waits would keep the loop from running anything else, Ctrl-C included.
 _LONGEST_WITHOUT_YIELD_S = 0.01
+# Long enough for connections to be closed, short enough for someone who pressed Ctrl-C.
+_LONGEST_CANCELLATION_S = 0.5
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +127,8 @@ class Run:
         self._out_of_time: str | None = None
         self._yielded_at = perf_counter()
         self._is_yielding = False
+        self._workers: list[asyncio.Task[None]] = []
+        self._given_up = False
 
     @property
     def done(self) -> int:
@@ -133,7 +140,7 @@ class Run:
         duration_s = self._limits.max_duration_s
         try:
             async with asyncio.timeout(duration_s) as scope:
-                await self._walk()
+                await self._walk_or_leave()
         except TimeoutError:
             if not scope.expired():
                 raise
@@ -144,15 +151,36 @@ class Run:
         reason = None if self.done == len(self.results) else self._stop_reason()
         return self._closed(reason or ""), reason
 
+    def give_up(self) -> None:
+        """Leave behind what is under way, even by the loop's own end: it had its chance to be cancelled."""
+        self._given_up = True
+        for task in self._workers:
+            if not task.done():
+                asyncio.tasks._unregister_task(task)
+
+    async def _walk_or_leave(self) -> None:
+        """Walk in a task of its own, so that a pipeline that refuses to be cancelled cannot hold up this one."""
+        walk = asyncio.create_task(self._walk())
+        self._workers.append(walk)
+        try:
+            await asyncio.shield(walk)
+        except asyncio.CancelledError:
+            walk.cancel()
+            await asyncio.wait([walk], timeout=_LONGEST_CANCELLATION_S)
+            if not walk.done():
+                _log.warning("the pipeline did not let itself be cancelled and is left behind")
+                self.give_up()
+            raise
+
     async def _walk(self) -> None:
         self._to_judge = asyncio.Queue(maxsize=2 * self._limits.judge_concurrency)
         judges = self._limits.judge_concurrency if self._waiting else 0
         async with asyncio.TaskGroup() as group:
             for _ in range(judges):
-                group.create_task(self._judge_all())
+                self._workers.append(group.create_task(self._judge_all()))
             async with asyncio.TaskGroup() as askers:
                 for _ in range(min(self._limits.concurrency, len(self.results))):
-                    askers.create_task(self._ask_all())
+                    self._workers.append(askers.create_task(self._ask_all()))
             for _ in range(judges):
                 await self._to_judge.put(None)
 
@@ -178,6 +206,8 @@ class Run:
             sample = self._samples[position // self._limits.repeats]
             self._asking.add(position)
             asked = await self._asker.ask(position, sample, self._may_call)
+            if self._given_up:
+                return
             self._asking.discard(position)
             if self._records is not None:
                 self._records.answered(position, sample, asked)
@@ -214,7 +244,10 @@ class Run:
                 continue
             spent = self._budget.exhausted()
             if spent is None:
-                judging.scored[scorer.name] = await scorer.score(judging.sample, outcome)
+                scored = await scorer.score(judging.sample, outcome)
+                if self._given_up:
+                    return
+                judging.scored[scorer.name] = scored
             else:
                 judging.scored[scorer.name] = None, ("not_attempted", spent)
                 judging.cut_short = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -19,11 +19,12 @@ class Interruption:
 
 
 @contextmanager
-def stopping_on_signals() -> Iterator[Interruption]:
-    """Cancel the current task on the first SIGINT or SIGTERM; a second raises KeyboardInterrupt on the spot.
+def stopping_on_signals(give_up: Callable[[], None]) -> Iterator[Interruption]:
+    """Cancel the current task on the first SIGINT or SIGTERM; on a second call ``give_up`` and end on the spot.
 
-    A signal that somebody else handles is left to them. asyncio.run does so with SIGINT: it cancels its main task on
-    the first, which stops the run just the same. Outside the main thread nothing is done.
+    A signal that somebody else handles is left to them. asyncio.run handles SIGINT in the same way (it cancels its main
+    task, and raises KeyboardInterrupt on the second), so that only ``give_up`` is added to what it does. Outside the
+    main thread nothing is done.
     """
     interruption = Interruption()
     task = asyncio.current_task()
@@ -34,18 +35,34 @@ def stopping_on_signals() -> Iterator[Interruption]:
 
     def stop(number: int, frame: FrameType | None) -> None:
         if interruption.signal is not None:
+            give_up()
             raise KeyboardInterrupt
         interruption.signal = number
         # Wakes the loop, which a signal alone does not.
         loop.call_soon_threadsafe(task.cancel)
 
-    replaced = {}
-    for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
-        if signal.getsignal(number) == default:
-            replaced[number] = signal.signal(number, stop)
+    sigint = signal.getsignal(signal.SIGINT)
+    seen = 0
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        nonlocal seen
+        seen += 1
+        if seen > 1:
+            give_up()
+        if callable(sigint):
+            sigint(number, frame)
+
+    ours: dict[signal.Signals, Callable[[int, FrameType | None], None]] = {}
+    if sigint is signal.default_int_handler:
+        ours[signal.SIGINT] = stop
+    elif isinstance(getattr(getattr(sigint, "func", None), "__self__", None), asyncio.Runner):
+        ours[signal.SIGINT] = pass_on
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        ours[signal.SIGTERM] = stop
+    before = {number: signal.signal(number, handler) for number, handler in ours.items()}
     try:
         yield interruption
     finally:
-        for number, handler in replaced.items():
-            if signal.getsignal(number) is stop:
-                signal.signal(number, handler)
+        for number, handler in ours.items():
+            if signal.getsignal(number) is handler:
+                signal.signal(number, before[number])
