@@ -36,9 +36,10 @@ class DaemonThreads(Executor):
                 return
             try:
                 result = fn(*args, **kwargs)
-            except StopIteration as error:
-                # asyncio's futures do not take a StopIteration: whoever awaits one would wait for ever.
-                failure = RuntimeError(f"the call raised StopIteration: {error}")
+            except (StopIteration, GeneratorExit) as error:
+                # Signals between a coroutine and its caller: raised where the call is awaited, they would be taken for
+                # that, and asyncio's futures do not take a StopIteration at all.
+                failure = RuntimeError(f"the call raised {type(error).__name__}: {error}")
                 failure.__cause__ = error
                 future.set_exception(failure)
             except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the caller
