@@ -607,3 +607,60 @@ class Machine(RuleBasedStateMachine):
 
 TestMachine = Machine.TestCase
 TestMachine.settings = settings(max_examples=40, stateful_step_count=8, deadline=None)
+
+
+# Watching and stopping from the same program
+
+
+async def test_progress_goes_on_where_it_was(tmp_path):
+    path = tmp_path / "r.json"
+    await broken_off(path, questions(6), 4)
+    seen = []
+    await Benchmark(Pipeline(), questions(6), [RecallAtK(1)]).run(
+        "r", path=path, resume=True, progress=lambda state: seen.append((state.done, state.total))
+    )
+    assert seen == [(5, 6), (6, 6)]
+
+
+async def test_cancelling_says_how_to_go_on(tmp_path, caplog):
+    await broken_off(tmp_path / "r.json", questions(6), 4)
+    [record] = [record for record in caplog.records if record.name.startswith("fastrag")]
+    assert record.message == (
+        f"stopped: 4 of 6 questions are in {tmp_path / 'r.json.journal'}; run again with resume=True to go on"
+    )
+
+
+async def test_a_watcher_that_fails_is_an_error_of_its_own_and_costs_nothing(tmp_path):
+    path = tmp_path / "r.json"
+
+    def watch(state):
+        if state.done == 3:
+            raise KeyError("my own mistake")
+
+    with pytest.raises(KeyError, match="my own mistake"):
+        await Benchmark(Pipeline(), questions(6), [RecallAtK(1)], concurrency=1).run("r", path=path, progress=watch)
+    assert len(read_partial(tmp_path / "r.json.journal").samples) == 3
+
+
+async def test_a_journal_that_another_run_has_replaced(tmp_path):
+    """Someone deletes the journal of a run under way and starts another on the same path."""
+    path = tmp_path / "r.json"
+    journal = tmp_path / "r.json.journal"
+    other = None
+
+    class Slow(Pipeline):
+        async def query(self, question):
+            nonlocal other
+            await asyncio.sleep(0.001)
+            if question == "q10":
+                journal.unlink()
+                other = asyncio.create_task(
+                    Benchmark(Pipeline(stop_after=5), questions(9), [RecallAtK(1)], concurrency=1).run("s", path=path)
+                )
+            return await super().query(question)
+
+    with pytest.raises(ConfigurationError, match="another run is writing it"):
+        await Benchmark(Slow(), questions(3_000), [RecallAtK(1)], concurrency=1).run("r", path=path)
+    assert read_journal(journal).header.name == "s"
+    other.cancel()
+    await asyncio.wait([other])

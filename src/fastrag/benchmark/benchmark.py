@@ -189,7 +189,6 @@ class Benchmark:
         created_at = datetime.now(UTC) if recording is None else recording.created_at
         started = perf_counter()
         budget = self._limits.budget(self._metrics)
-        budget.make_current()
         threads = DaemonThreads("fastrag-ask")
         asker = Asker(
             self._target,
@@ -212,7 +211,7 @@ class Benchmark:
             recording.results = run.results
             budget.restore(*recording.journal.spent)
         try:
-            with stopping_on_signals(run.give_up) as interruption:
+            with budget.counting(), stopping_on_signals(run.give_up) as interruption:
                 async with measured_lag() as lag:
                     samples, stopped = await run.execute()
         except asyncio.CancelledError:

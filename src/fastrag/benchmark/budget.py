@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 Price = Callable[[int, int], float]
@@ -53,9 +54,14 @@ class Budget:
         # A metric may report from a thread.
         self._lock = threading.Lock()
 
-    def make_current(self) -> None:
+    @contextmanager
+    def counting(self) -> Iterator[None]:
         """Let `record_usage` in this context, and in the tasks started from it, count here."""
-        _current.set(self)
+        token = _current.set(self)
+        try:
+            yield
+        finally:
+            _current.reset(token)
 
     def restore(self, input_tokens: int, output_tokens: int, cost_usd: float) -> None:
         """Start from what an earlier part of the same run spent."""
@@ -85,9 +91,9 @@ class Budget:
             return None
         if self._max_cost_usd is not None:
             if self._broken_price is not None:
-                return f"the budget of ${self._max_cost_usd:,.2f} cannot be kept: {self._broken_price}"
+                return f"the budget of {_usd(self._max_cost_usd)} cannot be kept: {self._broken_price}"
             if self.cost_usd >= self._max_cost_usd:
-                return f"budget of ${self._max_cost_usd:,.2f} reached"
+                return f"budget of {_usd(self._max_cost_usd)} reached"
         if self._max_tokens is not None and self.input_tokens + self.output_tokens >= self._max_tokens:
             return f"budget of {self._max_tokens:,} tokens reached"
         if self._counted == 0 and self._uncounted >= _ENOUGH_UNCOUNTED:
@@ -106,3 +112,7 @@ class Budget:
             self._broken_price = f"the price gave {cost!r}"
             return 0.0
         return cost
+
+
+def _usd(amount: float) -> str:
+    return f"${amount:,.2f}" if amount >= 0.01 else f"${amount:g}"

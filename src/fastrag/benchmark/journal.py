@@ -160,7 +160,7 @@ class Journal:
             self._start(resume, retry_errored)
         except BaseException:
             if self.path.stat().st_size == 0:
-                self.path.unlink()
+                self.remove()
             self._file.close()
             raise
 
@@ -215,8 +215,7 @@ class Journal:
 
     def remove(self) -> None:
         """Delete the journal, unless it is not there any more."""
-        if self._file.is_in_place():
-            self.path.unlink()
+        self._file.remove()
 
     def replace_by(self, result: BenchmarkResult) -> None:
         """Save the finished result in the place of the journal.

@@ -25,6 +25,8 @@ _SYNC_AFTER_LINES = 50
 _SYNC_AFTER_S = 1.0
 _SYNC_RETRY_S = 0.1
 _LONGEST_LINE = 1 << 28
+# Windows alone changes the ends of lines otherwise.
+_BINARY = getattr(os, "O_BINARY", 0)
 # ,"crc32":"0123abcd"}
 _SEAL_BYTES = 20
 
@@ -40,6 +42,7 @@ class LineFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._handle = _open_locked(path)
+        self._is_open = True
         self._unsynced = 0
         self._timer: asyncio.TimerHandle | None = None
         self._syncing: Future[None] | None = None
@@ -85,8 +88,20 @@ class LineFile:
         """
         os.fsync(self._handle)
 
+    def remove(self) -> None:
+        """Delete the file, unless the path leads to another by now."""
+        if not self.is_in_place():
+            return
+        if sys.platform == "win32":
+            # An open file cannot be deleted there. Elsewhere the lock is kept until nobody can find the file.
+            self.close()
+        self.path.unlink()
+
     def close(self) -> None:
-        """Give up the file and its lock; what was written stays."""
+        """Give up the file and its lock; what was written stays. Harmless when called twice."""
+        if not self._is_open:
+            return
+        self._is_open = False
         with contextlib.suppress(OSError):
             self.sync()
         if self._timer is not None:
@@ -170,7 +185,7 @@ def _bounded_lines(readline: Callable[[int], bytes]) -> Iterator[bytes]:
 
 def _open_locked(path: Path) -> int:
     while True:
-        handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o666)
+        handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND | _BINARY, 0o666)
         try:
             _lock(handle)
             # The run that held the lock may have removed the file between our opening and our locking it.

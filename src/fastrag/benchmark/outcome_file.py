@@ -151,7 +151,7 @@ class OutcomeFile:
         size = self.path.stat().st_size
         if size == 0:
             if go_on:
-                self.path.unlink()
+                self._file.remove()
                 raise ConfigurationError(
                     f"{self.path} is absent: this run was begun without keep_outcomes=True, and the outcomes of what "
                     "is done are lost; go on without keep_outcomes, or delete the journal to begin anew"

@@ -99,6 +99,20 @@ async def rescore(
 
     Raises:
         ConfigurationError: The samples are not those of the run, or samples or metrics are not usable.
+
+    >>> import asyncio
+    >>> from fastrag.benchmark import Benchmark
+    >>> from fastrag.benchmark.metrics import RecallAtK
+    >>> class Finder:
+    ...     async def retrieve(self, question):
+    ...         return [Document("tuple", "..."), Document("list", "...")]
+    >>> async def main():
+    ...     samples = [EvalSample("Which is mutable?", relevant_ids=["list"])]
+    ...     first = await Benchmark(Finder(), samples, [RecallAtK(1)]).run("r", path="r.json", keep_outcomes=True)
+    ...     second = await rescore(read_outcomes("r.json.outcomes.jsonl"), samples, [RecallAtK(1), RecallAtK(2)])
+    ...     return [result.samples[0].scores for result in (first, second)]
+    >>> asyncio.run(main())
+    [{'recall@1': 0.0}, {'recall@1': 0.0, 'recall@2': 1.0}]
     """
     problems = sample_problems(samples) + metric_problems(metrics)
     # What failed in the run fails again here, at no cost: no reason to stop.
@@ -112,7 +126,6 @@ async def rescore(
         raise ConfigurationError("\n- ".join(["these outcomes cannot be scored:", *problems]))
     started = perf_counter()
     budget = limits.budget([])
-    budget.make_current()
     run = Run(replay, with_ids(samples), metrics, limits, budget=budget)
     results, _ = await run.execute()
     return assemble(name or outcomes.name, outcomes.created_at, results, metrics, perf_counter() - started)

@@ -1,7 +1,8 @@
 """Why a score is missing: the text that goes into ``SampleResult.error``, and reading it back.
 
-An errored sample's text is the exception: ``TimeoutError: no answer within 2.0 s``. An incomplete sample's text has
-one part a metric, joined by ``"; "``, each ``METRIC: KIND: DETAIL``:
+An errored sample's text is the exception: ``TimeoutError: no answer within 2.0 s``; or ``not attempted: REASON`` where
+the run was stopped before the question was asked. An incomplete sample's text has one part a metric, joined by
+``"; "``, each ``METRIC: KIND: DETAIL``:
 
 ============== ==================================================================================
 kind           what it means

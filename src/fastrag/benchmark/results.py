@@ -41,8 +41,9 @@ class SampleResult:
         retrieved_ids: Ids of the sources, best first.
         retrieved_uris: Their uris, in the same order; ``""`` for a source that has none.
         latency_ms: Time of the pipeline's call alone; of an errored sample, the time until it failed.
-        error: None for a successful sample. Of an errored one the exception's type and message; of an incomplete
-            one each unmeasured metric with its reason (`fastrag.benchmark.reasons`).
+        error: None for a successful sample. Of an errored one the exception's type and message, or "not attempted: "
+            and why the run was stopped before it; of an incomplete one each unmeasured metric with its reason
+            (`fastrag.benchmark.reasons`).
     """
 
     question: str
