@@ -135,7 +135,32 @@ async def test_a_budget_that_cannot_be_kept_stops_the_run():
     target = Counting(tokens=(None, None))
     result = await Benchmark(target, questions(50), [ExactMatch()], max_tokens=1_000, concurrency=1).run("r")
     assert len(target.asked) == 3
-    assert result.samples[3].error == ("not attempted: the budget cannot be kept: 3 answers came without token counts")
+    assert result.samples[3].error == (
+        "not attempted: the budget cannot be kept: 3 answers came without token counts, and none with any"
+    )
+
+
+async def test_counts_of_a_judge_do_not_stand_for_those_of_the_pipeline():
+    target = Counting(tokens=(None, None))
+    result = await Benchmark(target, questions(50), [Judge()], max_tokens=10**9, concurrency=1).run("r")
+    assert "3 answers came without token counts" in result.samples[-1].error
+
+
+async def test_a_judge_without_counts_cannot_be_held_to_a_budget_either():
+    class Blind(Judge):
+        async def score(self, sample, outcome):
+            record_usage(None, None)
+            return 1.0
+
+    options = {"max_tokens": 10**9, "concurrency": 1, "judge_concurrency": 1}
+    result = await Benchmark(Counting(), questions(50), [Blind()], **options).run("r")
+    assert "3 scorings came without token counts" in result.samples[-1].error
+
+
+async def test_a_retriever_spends_nothing_but_its_judges_do():
+    result = await Benchmark(Finder(), questions(50), [Judge()], max_tokens=4_000, concurrency=1).run("r")
+    assert 10 <= result.status.successful < 30
+    assert result.samples[-1].error == "not attempted: budget of 4,000 tokens reached"
 
 
 async def test_a_price_that_fails_later_stops_the_run():

@@ -7,9 +7,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Literal
 
 Price = Callable[[int, int], float]
 """US dollars for so many input and output tokens."""
+
+Calls = Literal["answers", "scorings"]
+"""What tokens are spent on: answers of the pipeline, or scorings by metrics that ask a model."""
 
 # So many answers without any token count show that there will be none; fewer may be questions that need no model.
 _ENOUGH_UNCOUNTED = 3
@@ -20,15 +24,14 @@ _current: ContextVar[Budget | None] = ContextVar("fastrag_budget", default=None)
 def record_usage(input_tokens: int | None, output_tokens: int | None) -> None:
     """Count what a metric spent on a model against the budget of the run it scores for.
 
-    A metric that asks a model calls this after each of its calls. Outside a run it does nothing. What the pipeline
-    itself spent is not to be told here: it is in its QueryResult. None, for counts that the server did not give,
-    counts nothing.
+    A metric that asks a model calls this after each of its calls; None stands for a count that the server did not
+    give. Outside a run it does nothing. What the pipeline itself spent is not to be told here; its QueryResult says so.
 
     >>> record_usage(900, 12)
     """
     budget = _current.get()
     if budget is not None:
-        budget.add(input_tokens, output_tokens)
+        budget.add("scorings", input_tokens, output_tokens)
 
 
 class Budget:
@@ -48,8 +51,9 @@ class Budget:
         self._max_tokens = max_tokens
         self._limited = max_cost_usd is not None or max_tokens is not None
         self._price = price
-        self._uncounted = 0
-        self._counted = 0
+        # Of each, how many came with token counts and how many without.
+        self._counted: dict[Calls, int] = {"answers": 0, "scorings": 0}
+        self._uncounted: dict[Calls, int] = {"answers": 0, "scorings": 0}
         self._broken_price: str | None = None
         # A metric may report from a thread.
         self._lock = threading.Lock()
@@ -70,16 +74,15 @@ class Budget:
         if cost_usd == 0 and input_tokens + output_tokens > 0:
             # The earlier part had no price.
             self.cost_usd = self._cost(input_tokens, output_tokens)
-        self._counted += input_tokens + output_tokens > 0
 
-    def add(self, input_tokens: int | None, output_tokens: int | None) -> None:
+    def add(self, calls: Calls, input_tokens: int | None, output_tokens: int | None) -> None:
         """Count one call; None where a count is unknown."""
-        if input_tokens is None and output_tokens is None:
-            self._uncounted += 1
-            return
         tokens_in, tokens_out = input_tokens or 0, output_tokens or 0
         with self._lock:
-            self._counted += 1
+            if input_tokens is None and output_tokens is None:
+                self._uncounted[calls] += 1
+                return
+            self._counted[calls] += 1
             self.input_tokens += tokens_in
             self.output_tokens += tokens_out
             if self._price is not None:
@@ -96,8 +99,9 @@ class Budget:
                 return f"budget of {_usd(self._max_cost_usd)} reached"
         if self._max_tokens is not None and self.input_tokens + self.output_tokens >= self._max_tokens:
             return f"budget of {self._max_tokens:,} tokens reached"
-        if self._counted == 0 and self._uncounted >= _ENOUGH_UNCOUNTED:
-            return f"the budget cannot be kept: {self._uncounted} answers came without token counts"
+        for calls, uncounted in self._uncounted.items():
+            if uncounted >= _ENOUGH_UNCOUNTED and self._counted[calls] == 0:
+                return f"the budget cannot be kept: {uncounted} {calls} came without token counts, and none with any"
         return None
 
     def _cost(self, input_tokens: int, output_tokens: int) -> float:

@@ -215,7 +215,8 @@ class Run:
             if outcome is None:
                 self._finish(position, asked)
             else:
-                self._budget.add(outcome.input_tokens, outcome.output_tokens)
+                if asked.result.answer is not None:
+                    self._budget.add("answers", outcome.input_tokens, outcome.output_tokens)
                 scored = {scorer.name: scorer.compute(sample, outcome) for scorer in self._computed}
                 if self._waiting:
                     judging = _Judging(position, sample, asked, len(self._waiting), scored)
