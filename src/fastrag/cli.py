@@ -18,6 +18,7 @@ from fastrag.errors import FastRAGError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from fastrag.benchmark import BenchmarkResult
     from fastrag.embedding import Embedder
     from fastrag.llm import LLM
     from fastrag.retrieval import Retriever
@@ -116,7 +117,27 @@ def _show(options: argparse.Namespace) -> None:
     from fastrag.benchmark.report.terminal import print_results
     from fastrag.benchmark.result_file import load_all
 
-    print_results(load_all(options.paths), _console())
+    console = _console()
+    results, notes = [], []
+    for path in options.paths:
+        if path.suffix == ".journal":
+            partial, note = _partial(path)
+            results.append(partial)
+            notes.append(note)
+        else:
+            results += load_all([path])
+    print_results(results, console)
+    for note in notes:
+        console.print(note, markup=False, highlight=False)
+
+
+def _partial(path: Path) -> tuple[BenchmarkResult, str]:
+    from fastrag.benchmark.journal import partial_result, read_journal
+
+    journal = read_journal(path)
+    result = partial_result(journal)
+    result.name += " (partial)"
+    return result, f"{result.name}: {len(journal.ended)} of {journal.total} questions have ended, as {path} says"
 
 
 def _best(options: argparse.Namespace) -> None:
@@ -252,9 +273,12 @@ def _parser() -> argparse.ArgumentParser:
         "show",
         _show,
         "show saved results as a table, with what failed and why",
-        "fastrag show results/hybrid.json\nfastrag show results/",
+        "fastrag show results/hybrid.json\nfastrag show results/\n"
+        "fastrag show results/hybrid.json.journal   (a run under way, or broken off)",
     )
-    show.add_argument("paths", nargs="+", type=Path, metavar="RESULT", help="result files, or folders of them")
+    show.add_argument(
+        "paths", nargs="+", type=Path, metavar="RESULT", help="result files, folders of them, or journals"
+    )
 
     best = command(
         "best",

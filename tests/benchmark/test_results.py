@@ -3,7 +3,9 @@
 import json
 import math
 import os
+import random
 import stat
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -16,7 +18,9 @@ from fastrag.benchmark import BenchmarkResult, DistributionSummary, SampleResult
 from fastrag.benchmark.result_file import load_all
 from fastrag.errors import ConfigurationError
 
+# Without a checksum, as files were written at first, and with one.
 GOLDEN = Path(__file__).parent / "golden" / "result-v1.json"
+GOLDEN_WITH_CHECKSUM = GOLDEN.with_name("result-v1-checksum.json")
 
 
 def a_result(**changes):
@@ -58,8 +62,14 @@ def test_the_file_is_plain_json_with_a_version_and_an_offset(tmp_path):
     assert len((tmp_path / "r.json").read_text().splitlines()) >= len(data["samples"])
 
 
-def test_the_golden_file_still_loads():
-    assert BenchmarkResult.load(GOLDEN) == a_result()
+@pytest.mark.parametrize("path", [GOLDEN, GOLDEN_WITH_CHECKSUM])
+def test_the_golden_files_still_load(path):
+    assert BenchmarkResult.load(path) == a_result()
+
+
+def test_the_file_is_still_written_as_the_golden_one(tmp_path):
+    a_result().save(tmp_path / "r.json")
+    assert (tmp_path / "r.json").read_bytes() == GOLDEN_WITH_CHECKSUM.read_bytes()
 
 
 text = st.text(st.characters(codec=None), max_size=20)  # lone surrogates and NUL included
@@ -198,6 +208,93 @@ def test_absent_files_and_folders(tmp_path):
     for path in (tmp_path / "none.json", tmp_path):
         with pytest.raises(ConfigurationError, match="could not be read"):
             BenchmarkResult.load(path)
+
+
+def test_a_flipped_byte_is_refused_or_changes_nothing(tmp_path):
+    chance = random.Random(20261130)
+    path = tmp_path / "r.json"
+    result = a_result()
+    result.save(path)
+    data = path.read_bytes()
+    refused = 0
+    for _ in range(200):
+        flipped = bytearray(data)
+        flipped[chance.randrange(len(data))] ^= chance.randrange(1, 256)
+        path.write_bytes(flipped)
+        try:
+            assert BenchmarkResult.load(path) == result
+        except ConfigurationError as error:
+            assert str(path) in str(error)  # noqa: PT017
+            refused += 1
+    assert refused > 150
+
+
+@pytest.mark.parametrize("indent", [None, 0, 4])
+def test_a_file_laid_out_anew_is_the_same_file(tmp_path, indent):
+    path = tmp_path / "r.json"
+    a_result().save(path)
+    path.write_text(json.dumps(json.loads(path.read_text()), indent=indent, ensure_ascii=indent == 4))
+    assert BenchmarkResult.load(path) == a_result()
+
+
+@pytest.mark.parametrize("layout", ["lines", "indented"])
+@pytest.mark.parametrize(
+    ("old", "new"), [("golden", "golder"), ("12.5", "12.6"), ('"errored":1', '"errored":2'), ("A letter", "A lettre")]
+)
+def test_an_altered_value_is_refused_unless_someone_vouches_for_it(tmp_path, layout, old, new):
+    path = tmp_path / "r.json"
+    a_result().save(path)
+    data = json.loads(path.read_text().replace(old, new))
+    if layout == "indented":
+        path.write_text(json.dumps(data, indent=2))
+    else:
+        path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(ConfigurationError, match="checksum does not match"):
+        BenchmarkResult.load(path)
+    del data["checksum"]
+    path.write_text(json.dumps(data))
+    assert BenchmarkResult.load(path) != a_result()
+
+
+@pytest.mark.parametrize("checksum", ["", "blake2b-128:", "md5:1234", "x" * 1000])
+def test_a_checksum_of_another_kind_is_refused(tmp_path, checksum):
+    path = tmp_path / "r.json"
+    a_result().save(path)
+    data = json.loads(path.read_text())
+    path.write_text(json.dumps(data | {"checksum": checksum}))
+    with pytest.raises(ConfigurationError, match="checksum"):
+        BenchmarkResult.load(path)
+
+
+def test_more_samples_than_are_written_at_once(tmp_path):
+    one = a_result().samples[0]
+    for count in (0, 1, 255, 256, 257, 600):
+        result = a_result(
+            samples=[replace(one, question=f"line\nbreak \ud800 {i}"[: 9 + i % 30]) for i in range(count)]
+        )
+        result.save(tmp_path / "r.json")
+        assert BenchmarkResult.load(tmp_path / "r.json") == result
+        assert len((tmp_path / "r.json").read_bytes().splitlines()) == count + 12
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_whatever_bytes_come_only_configuration_errors(data, tmp_path_factory):
+    content = bytearray(data.draw(st.sampled_from([GOLDEN, GOLDEN_WITH_CHECKSUM])).read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(content)))
+        piece = data.draw(
+            st.binary(max_size=6)
+            | st.sampled_from([b"\n", b'"samples": [\n', b"]\n", b"],\n", b"[" * 5000, b"1e999", b"null", b'"\\ud800"'])
+        )
+        content[at : at + data.draw(st.integers(0, 30))] = piece
+    path = tmp_path_factory.getbasetemp() / "fuzzed.json"
+    path.write_bytes(content)
+    try:
+        loaded = BenchmarkResult.load(path)
+    except ConfigurationError:
+        return
+    assert all(isinstance(sample, SampleResult) for sample in loaded.samples)
 
 
 @settings(max_examples=200, deadline=None)

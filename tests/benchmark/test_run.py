@@ -463,7 +463,15 @@ def test_the_counts_always_add_up(plan, concurrency, judges):
     by_question = {str(i): values.get(what, 0.5) for i, what in enumerate(plan)}
     metrics = [Fixed("m", 0.5, **by_question), RecallAtK(3)]
     samples = questions(*map(str, range(len(plan))))
-    benchmark = Benchmark(Target(), samples, metrics, concurrency=concurrency, judge_concurrency=judges, timeout_s=0.01)
+    benchmark = Benchmark(
+        Target(),
+        samples,
+        metrics,
+        concurrency=concurrency,
+        judge_concurrency=judges,
+        timeout_s=0.01,
+        stop_after_alike=None,
+    )
     result = asyncio.run(benchmark.run("r"))
     assert [sample.question for sample in result.samples] == [sample.question for sample in samples]
     assert result.status == StatusCounts(

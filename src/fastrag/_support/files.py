@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -17,6 +18,15 @@ def write_atomically(path: Path, data: bytes) -> None:
     Raises:
         OSError: The folder or file cannot be written.
     """
+    write_chunks_atomically(path, (data,))
+
+
+def write_chunks_atomically(path: Path, chunks: Iterable[bytes]) -> None:
+    """Write ``chunks`` one after the other as `write_atomically` does, so that a large file is never in memory whole.
+
+    Raises:
+        OSError: The folder or file cannot be written.
+    """
     path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     # The name is kept short: a suffix on a 255-byte file name would be refused.
@@ -25,7 +35,8 @@ def write_atomically(path: Path, data: bytes) -> None:
         with temporary.open("xb") as file:
             with contextlib.suppress(FileNotFoundError):
                 os.chmod(temporary, path.stat().st_mode & 0o7777)  # noqa: PTH101
-            file.write(data)
+            for chunk in chunks:
+                file.write(chunk)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)

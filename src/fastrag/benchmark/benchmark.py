@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-import math
+import asyncio
+import logging
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from fastrag._support.checks import require_text
+from fastrag.benchmark.asking import Asker
+from fastrag.benchmark.assembly import assemble
+from fastrag.benchmark.budget import Price
 from fastrag.benchmark.checks import fit_problems, metric_problems, sample_problems, with_ids
 from fastrag.benchmark.id_spaces import disjoint_ids_warning
-from fastrag.benchmark.metrics.base import DistributionSummary, Metric
-from fastrag.benchmark.reasons import describe_error
-from fastrag.benchmark.results import BenchmarkResult, SampleResult, StatusCounts
+from fastrag.benchmark.limits import Limits
+from fastrag.benchmark.loop_lag import measured_lag
+from fastrag.benchmark.metrics.base import Metric
+from fastrag.benchmark.metrics.operational import CostUsd
+from fastrag.benchmark.results import BenchmarkResult
 from fastrag.benchmark.run import Run, RunProgress
 from fastrag.benchmark.samples import EvalSample
+from fastrag.benchmark.signals import stopping_on_signals
 from fastrag.benchmark.target import Target
+from fastrag.benchmark.threads import DaemonThreads
 from fastrag.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from fastrag.benchmark.recording import Recording
+
+_log = logging.getLogger(__name__)
 
 
 class Benchmark:
@@ -31,7 +47,23 @@ class Benchmark:
         metrics: What to measure, each under its own name.
         concurrency: How many questions are with the pipeline at once.
         judge_concurrency: How many scorings by metrics that wait (LLM judges) run at once.
-        timeout_s: A question without an answer by then is *errored*; None waits for ever.
+        timeout_s: An attempt without an answer by then has failed, and with the last attempt the question is
+            *errored*; None waits for ever.
+        max_duration_s: One call of `run` takes no longer. What is under way then is cancelled; earlier parts of a
+            resumed run do not count.
+        max_cost_usd: No call of the pipeline and no scoring by a judge is started once so many US dollars are
+            spent, earlier parts of a resumed run included. What is under way then is finished, so that the total
+            can be higher by as many calls as run at once. Needs a ``price``, or `CostUsd` among the metrics.
+        max_tokens: The same for input and output tokens together.
+        price: What tokens cost: a `CostUsd`, or a function of input and output tokens giving US dollars.
+        repeats: Ask every question so often; its results stand side by side. All are asked once before any is
+            asked again.
+        max_attempts: Ask again, up to so many times in all, when the pipeline could not be reached or did not
+            answer in time: on ServiceUnavailableError, ServiceTimeoutError, ConnectionError, TimeoutError,
+            ``timeout_s``, and whatever has an attribute ``retry_after_s`` (seconds to wait first, which are
+            waited up to 600). 1 leaves retrying to the pipeline's own clients: let one of the two do it.
+        stop_after_alike: Stop when the first so many questions all fail with the same error, or a metric does on
+            every answer (three times are enough where it is a programming error); None never does.
 
     Raises:
         ConfigurationError: The request cannot be satisfied. The message lists every problem, with its numbers.
@@ -57,94 +89,158 @@ class Benchmark:
         concurrency: int = 8,
         judge_concurrency: int = 8,
         timeout_s: float | None = None,
+        max_duration_s: float | None = None,
+        max_cost_usd: float | None = None,
+        max_tokens: int | None = None,
+        price: CostUsd | Price | None = None,
+        repeats: int = 1,
+        max_attempts: int = 1,
+        stop_after_alike: int | None = 20,
     ) -> None:
         self._target = Target(target)
+        self._limits = Limits(
+            concurrency=concurrency,
+            judge_concurrency=judge_concurrency,
+            timeout_s=timeout_s,
+            max_duration_s=max_duration_s,
+            max_cost_usd=max_cost_usd,
+            max_tokens=max_tokens,
+            price=price,
+            repeats=repeats,
+            max_attempts=max_attempts,
+            stop_after_alike=stop_after_alike,
+        )
         problems = [problem] if (problem := self._target.problem()) else []
         bad_samples, bad_metrics = sample_problems(samples), metric_problems(metrics)
         problems += bad_samples + bad_metrics
         if not problems:
             problems += fit_problems(self._target, samples, metrics)
-        problems += _limit_problems(concurrency, judge_concurrency, timeout_s)
+            problems += self._limits.fit_problems(self._target, metrics)
+        problems += self._limits.problems()
         if problems:
             raise ConfigurationError("\n- ".join(["this benchmark cannot be run:", *problems]))
         self._samples = with_ids(samples)
         self._metrics = list(metrics)
-        self._concurrency = concurrency
-        self._judge_concurrency = judge_concurrency
-        self._timeout_s = timeout_s
 
-    async def run(self, name: str, *, progress: Callable[[RunProgress], None] | bool = False) -> BenchmarkResult:
-        """Ask every question once, score the answers, and return the whole outcome.
+    async def run(
+        self,
+        name: str,
+        *,
+        path: str | Path | None = None,
+        resume: bool = False,
+        retry_errored: bool = False,
+        keep_outcomes: bool = False,
+        progress: Callable[[RunProgress], None] | bool = False,
+    ) -> BenchmarkResult:
+        """Ask every question, score the answers, and return the whole outcome.
 
         A question whose pipeline raises or runs out of ``timeout_s`` is *errored*: no metric sees it and it is
         never scored 0. A metric that raises, or returns None, NaN or anything that is not a finite number, leaves
         that one score None, says why in the sample's ``error``, and makes the sample *incomplete*.
 
+        A run that stops because of a limit or because everything fails alike returns what it has: what it did not
+        come to is errored, with the reason "not attempted: ...". One that is cancelled, or stopped by Ctrl-C or
+        SIGTERM, raises. Both leave the journal, from which ``resume`` goes on.
+
         Args:
             name: The result's identity: name it after the pipeline's configuration.
+            path: Where the result is saved. While the run goes on, each sample that ends is kept at once in
+                ``<path>.journal``, which a complete result replaces. None writes nothing.
+            resume: Go on with the journal of ``path``, if there is one; it has to be of the same samples, metrics
+                and name. Samples that ended in it are not asked again.
+            retry_errored: Ask those again that are errored in the journal.
+            keep_outcomes: Keep what the pipeline returned in ``<path>.outcomes.jsonl``, for `rescore`.
             progress: True shows a bar on stderr; a callable gets a `RunProgress` as each question ends.
 
         Raises:
-            ConfigurationError: ``name`` is empty.
+            ConfigurationError: ``name`` is empty; options contradict each other; there is a journal and ``resume``
+                is not given, or it belongs to another run; another run writes to ``path``; files cannot be
+                written.
+            KeyboardInterrupt: A signal stopped the run.
         """
         require_text("name", name)
-        created_at = datetime.now(UTC)
+        if path is None and (resume or keep_outcomes):
+            raise ConfigurationError("resume and keep_outcomes need a path: where the result is saved")
+        if retry_errored and not resume:
+            raise ConfigurationError("retry_errored needs resume=True: it asks again what is errored in a journal")
+        recording = self._record(name, path, resume, retry_errored, keep_outcomes) if path is not None else None
+        try:
+            with self._progress(name, progress) as on_progress:
+                return await self._run(name, recording, on_progress)
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            if recording is not None:
+                _log.warning(recording.how_to_go_on())
+            raise
+        finally:
+            if recording is not None:
+                recording.close()
+
+    def _record(self, name: str, path: str | Path, resume: bool, retry_errored: bool, keep_outcomes: bool) -> Recording:
+        from fastrag.benchmark.recording import Recording  # msgspec is paid for only when a file is touched
+        from fastrag.benchmark.run_header import run_header
+
+        directions = {metric.name: bool(metric.higher_is_better) for metric in self._metrics}
+        header = run_header(name, datetime.now(UTC), directions, self._samples, self._limits.repeats)
+        return Recording(Path(path), header, resume=resume, retry_errored=retry_errored, keep_outcomes=keep_outcomes)
+
+    async def _run(
+        self, name: str, recording: Recording | None, on_progress: Callable[[RunProgress], None] | None
+    ) -> BenchmarkResult:
+        created_at = datetime.now(UTC) if recording is None else recording.created_at
         started = perf_counter()
-        if progress is True:
-            from fastrag.benchmark.report.progress import run_bar
-
-            with run_bar(name, len(self._samples)) as on_progress:
-                samples, status = await self._execute(on_progress)
-        else:
-            samples, status = await self._execute(progress or None)
-        if warning := disjoint_ids_warning(self._metrics, self._samples, samples):
-            warnings.warn(warning, stacklevel=2)
-        return BenchmarkResult(
-            name=name,
-            created_at=created_at,
-            status=status,
-            summary={metric.name: _aggregate(metric, samples) for metric in self._metrics},
-            samples=samples,
-            duration_s=perf_counter() - started,
-            higher_is_better={metric.name: bool(metric.higher_is_better) for metric in self._metrics},
-        )
-
-    async def _execute(
-        self, on_progress: Callable[[RunProgress], None] | None
-    ) -> tuple[list[SampleResult], StatusCounts]:
-        run = Run(
+        budget = self._limits.budget(self._metrics)
+        threads = DaemonThreads("fastrag-ask")
+        asker = Asker(
             self._target,
+            [metric.name for metric in self._metrics],
+            threads,
+            self._limits.timeout_s,
+            self._limits.max_attempts,
+        )
+        run = Run(
+            asker,
             self._samples,
             self._metrics,
-            concurrency=self._concurrency,
-            judge_concurrency=self._judge_concurrency,
-            timeout_s=self._timeout_s,
+            self._limits,
+            budget=budget,
+            done={} if recording is None else recording.journal.done,
+            records=recording,
             on_progress=on_progress,
         )
-        return await run.execute(), run.status
+        if recording is not None:
+            recording.results = run.results
+            budget.restore(*recording.journal.spent)
+        try:
+            with budget.counting(), stopping_on_signals(run.give_up) as interruption:
+                async with measured_lag() as lag:
+                    samples, stopped = await run.execute()
+        except asyncio.CancelledError:
+            if interruption.signal is None:
+                raise
+            raise KeyboardInterrupt from None
+        finally:
+            threads.shutdown()
+        latencies = [sample.latency_ms for sample in samples if sample.status != "errored"]
+        if latencies and (problem := lag.problem(sum(latencies) / len(latencies))):
+            warnings.warn(problem, stacklevel=3)
+        if warning := disjoint_ids_warning(self._metrics, self._samples, samples):
+            warnings.warn(warning, stacklevel=3)
+        earlier_s = 0.0 if recording is None else recording.journal.earlier_s
+        result = assemble(name, created_at, samples, self._metrics, earlier_s + perf_counter() - started)
+        if stopped is not None:
+            _log.warning("the run is partial, for it was stopped: %s", stopped)
+        if recording is not None:
+            recording.save(result, complete=stopped is None)
+        return result
 
+    @contextmanager
+    def _progress(
+        self, name: str, progress: Callable[[RunProgress], None] | bool
+    ) -> Iterator[Callable[[RunProgress], None] | None]:
+        if progress is not True:
+            yield progress or None
+            return
+        from fastrag.benchmark.report.progress import run_bar
 
-def _limit_problems(concurrency: object, judge_concurrency: object, timeout_s: object) -> list[str]:
-    problems = [
-        f"{name} must be a whole number of at least 1, not {value!r}"
-        for name, value in (("concurrency", concurrency), ("judge_concurrency", judge_concurrency))
-        if type(value) is not int or value < 1
-    ]
-    if timeout_s is not None and not (
-        isinstance(timeout_s, int | float) and not isinstance(timeout_s, bool) and 0 < timeout_s < math.inf
-    ):
-        problems.append(f"timeout_s must be a number of seconds above 0, or None, not {timeout_s!r}")
-    return problems
-
-
-def _aggregate(metric: Metric, samples: Sequence[SampleResult]) -> DistributionSummary:
-    scores = [sample.scores[metric.name] for sample in samples]
-    try:
-        summary = metric.aggregate(scores)
-        if isinstance(summary, DistributionSummary) and summary.count + summary.missing == len(scores):
-            return summary
-        problem = f"returned {summary!r}, whose count and missing do not add up to {len(scores)}"
-    except Exception as error:  # noqa: BLE001 - a metric is a stranger's code, and the run's answers are paid for
-        problem = f"raised {describe_error(error)}"
-    warnings.warn(f"{metric.name}.aggregate() {problem}; the plain summary of its scores is used instead", stacklevel=3)
-    return DistributionSummary.of(scores)
+        with run_bar(name, len(self._samples) * self._limits.repeats) as on_progress:
+            yield on_progress

@@ -7,13 +7,20 @@ import numbers
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from fastrag.benchmark.metrics.base import Metric
 from fastrag.benchmark.samples import EvalSample
 from fastrag.benchmark.scoring import has_relevant_ids
-from fastrag.benchmark.target import Target
 
 _SHOWN = 5
+
+
+class Answering(Protocol):
+    """What outcomes come from; its ``str`` is its name."""
+
+    answers: bool
+    """False where it only retrieves."""
 
 
 def sample_problems(samples: object) -> list[str]:
@@ -67,7 +74,7 @@ def metric_problems(metrics: object) -> list[str]:
     return problems
 
 
-def fit_problems(target: Target, samples: Sequence[EvalSample], metrics: Sequence[Metric]) -> list[str]:
+def fit_problems(target: Answering, samples: Sequence[EvalSample], metrics: Sequence[Metric]) -> list[str]:
     """Which metrics cannot be measured over this target and these samples, with the numbers that show why."""
     problems = []
     judged = sum(map(has_relevant_ids, samples))

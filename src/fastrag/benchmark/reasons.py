@@ -1,7 +1,8 @@
 """Why a score is missing: the text that goes into ``SampleResult.error``, and reading it back.
 
-An errored sample's text is the exception: ``TimeoutError: no answer within 2.0 s``. An incomplete sample's text has
-one part a metric, joined by ``"; "``, each ``METRIC: KIND: DETAIL``:
+An errored sample's text is the exception: ``TimeoutError: no answer within 2.0 s``; or ``not attempted: REASON`` where
+the run was stopped before the question was asked. An incomplete sample's text has one part a metric, joined by
+``"; "``, each ``METRIC: KIND: DETAIL``:
 
 ============== ==================================================================================
 kind           what it means
@@ -10,17 +11,19 @@ not_applicable the sample lacks what the metric needs: nobody could be scored on
 not_measured   the metric returned None for another reason
 invalid_score  the metric returned NaN, an infinity or something that is no number
 metric_error   the metric raised
+not_attempted  the run was stopped, or its budget spent, before the metric was asked
 ============== ==================================================================================
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Literal
 
 from fastrag.benchmark.results import SampleResult
 
-Kind = Literal["not_applicable", "not_measured", "invalid_score", "metric_error", "pipeline_error"]
+Kind = Literal["not_applicable", "not_measured", "invalid_score", "metric_error", "not_attempted"]
 
 _MAX_CHARACTERS = 2_000
 
@@ -33,13 +36,23 @@ def describe_error(error: BaseException) -> str:
     """
     try:
         message = str(error)
-    except Exception as failure:  # noqa: BLE001 - the exception is a stranger's code
+    except BaseException as failure:
+        if not belongs_to_stranger(failure):
+            raise
         message = f"<its message could not be read: {type(failure).__name__}>"
     if isinstance(error, BaseExceptionGroup):
         # The group's own message ("unhandled errors in a TaskGroup") says nothing; its members do.
         message += " [" + ", ".join(describe_error(member) for member in error.exceptions[:3]) + "]"
     name = type(error).__name__
     return shorten(f"{name}: {message}" if message else name)
+
+
+def belongs_to_stranger(error: BaseException) -> bool:
+    """Whether what a pipeline or a metric raised is its own failure, and not the run being stopped."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() == 0
+    return not isinstance(error, KeyboardInterrupt | GeneratorExit)
 
 
 def shorten(text: str) -> str:

@@ -1,27 +1,38 @@
 """The JSON form of a BenchmarkResult, schema version 1.
 
-One object with the fields of the dataclass in their order, ``schema_version`` first, and one sample a line, so that
-two files can be compared by eye and by diff. Types are checked on reading, arithmetic is not.
+One object with the fields of the dataclass, ``schema_version`` first, and one sample a line, so that two files can be
+compared by eye and by diff. Types are checked on reading, arithmetic is not.
+
+The last field, ``checksum``, is the BLAKE2b digest of everything before it as `save` writes it, so that a file that was
+damaged or altered is told from one that was only laid out anew. A file without it is accepted: take it out to vouch for
+what was altered. A large file is written and read line by line, so that it is never in memory whole.
 """
 
 from __future__ import annotations
 
-import json
-import numbers
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from fastrag._support.files import write_atomically
+from fastrag._support.files import write_chunks_atomically
+from fastrag.benchmark.json_form import decode, encode, encode_lines
 from fastrag.benchmark.metrics.base import DistributionSummary
 from fastrag.benchmark.results import BenchmarkResult, SampleResult, StatusCounts
 from fastrag.errors import ConfigurationError
 
 SCHEMA_VERSION = 1
+
+_SAMPLES_LINE = b'"samples": [\n'
+_SAMPLES_ENDS = (b"]\n", b"],\n")
+_SAMPLES_AT_ONCE = 256
+_MOST_HEAD_LINES = 16
+# A file without ends of lines is not read to its end before it is known to be none of ours.
+_LONGEST_LINE = 1 << 28
+_LONGEST_END = 100
 
 
 class _Status(msgspec.Struct, forbid_unknown_fields=True):
@@ -41,7 +52,9 @@ class _Summary(msgspec.Struct, forbid_unknown_fields=True):
     percentiles: dict[str, float]
 
 
-class _Sample(msgspec.Struct, forbid_unknown_fields=True):
+class SampleRecord(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """A SampleResult as a file holds it: every field there, and of its type."""
+
     question: str
     status: Literal["successful", "errored", "incomplete"]
     scores: dict[str, float | None]
@@ -52,7 +65,7 @@ class _Sample(msgspec.Struct, forbid_unknown_fields=True):
     error: str | None
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
+class _Head(msgspec.Struct, forbid_unknown_fields=True):
     schema_version: int
     name: str
     created_at: str
@@ -60,7 +73,11 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     summary: dict[str, _Summary]
     duration_s: float
     higher_is_better: dict[str, bool]
-    samples: list[_Sample]
+
+
+class _File(_Head, forbid_unknown_fields=True):
+    samples: list[SampleRecord]
+    checksum: str | None = None
 
 
 class _Version(msgspec.Struct):
@@ -71,11 +88,12 @@ def save(result: BenchmarkResult, path: Path) -> None:
     """See `BenchmarkResult.save`."""
     _refuse_non_finite(result, path)
     try:
-        data = _encode(result)
+        fields = [field for field in _Head.__struct_fields__ if field != "schema_version"]
+        values = {field: getattr(result, field) for field in fields}
+        head = _encode_head(values | {"created_at": result.created_at.isoformat()})
+        write_chunks_atomically(path, _with_checksum(_parts(head, result.samples)))
     except (TypeError, ValueError, OverflowError, RecursionError, AttributeError) as error:
         raise ConfigurationError(f"{path}: the result cannot be written as JSON: {error}") from error
-    try:
-        write_atomically(path, data)
     except OSError as error:
         raise ConfigurationError(f"{path}: the result could not be written: {error}") from error
 
@@ -83,25 +101,10 @@ def save(result: BenchmarkResult, path: Path) -> None:
 def load(path: Path) -> BenchmarkResult:
     """See `BenchmarkResult.load`."""
     try:
-        data = path.read_bytes()
+        result = _load_lines(path)
+        return _load_whole(path) if result is None else result
     except OSError as error:
         raise ConfigurationError(f"{path}: the result could not be read: {error.strerror or error}") from error
-    try:
-        file = _decode(data)
-        created_at = datetime.fromisoformat(file.created_at)
-    except (ValueError, RecursionError) as error:  # msgspec's errors, UnicodeDecodeError, a bad date
-        raise ConfigurationError(f"{path}: not a result file: {_why(data, error)}") from error
-    if file.schema_version != SCHEMA_VERSION:
-        raise ConfigurationError(f"{path}: {_version_problem(file.schema_version)}")
-    return BenchmarkResult(
-        name=file.name,
-        created_at=created_at,
-        status=StatusCounts(file.status.successful, file.status.errored, file.status.incomplete),
-        summary={name: DistributionSummary(*_values(summary)) for name, summary in file.summary.items()},
-        samples=[SampleResult(*_values(sample)) for sample in file.samples],
-        duration_s=file.duration_s,
-        higher_is_better=file.higher_is_better,
-    )
 
 
 def encode_sample(sample: SampleResult) -> bytes:
@@ -110,67 +113,118 @@ def encode_sample(sample: SampleResult) -> bytes:
     Raises:
         TypeError: A value is of a type that the field does not have.
     """
+    return encode(sample)
+
+
+def to_sample(record: SampleRecord) -> SampleResult:
+    """The SampleResult of a record."""
+    return SampleResult(*_values(record))
+
+
+def _encode_head(head: dict[str, Any]) -> bytes:
+    values = head | {"schema_version": SCHEMA_VERSION}
+    lines = [encode(field) + b": " + encode(values[field]) for field in _Head.__struct_fields__]
+    return b"{\n" + b",\n".join(lines) + b",\n"
+
+
+def _parts(head: bytes, samples: Sequence[object]) -> Iterator[bytes]:
+    """What the checksum is over, piece by piece."""
+    yield head + _SAMPLES_LINE
+    for start in range(0, len(samples), _SAMPLES_AT_ONCE):
+        # JSON escapes the ends of lines in texts: every one that is there parts two samples.
+        lines = encode_lines(samples[start : start + _SAMPLES_AT_ONCE]).replace(b"\n", b",\n")
+        yield lines if start + _SAMPLES_AT_ONCE < len(samples) else lines[:-2] + b"\n"
+    yield b"]"
+
+
+def _with_checksum(parts: Iterator[bytes]) -> Iterator[bytes]:
+    digest = _new_digest()
+    for part in parts:
+        digest.update(part)
+        yield part
+    yield b',\n"checksum": "%b"\n}\n' % _checksum(digest).encode()
+
+
+def _new_digest() -> hashlib.blake2b:
+    return hashlib.blake2b(digest_size=16)
+
+
+def _checksum(digest: hashlib.blake2b) -> str:
+    return f"blake2b-128:{digest.hexdigest()}"
+
+
+def _load_lines(path: Path) -> BenchmarkResult | None:
+    """Read a file that is laid out as `save` does it; None for one that is not."""
+    digest = _new_digest()
+    with path.open("rb") as file:
+        head_lines: list[bytes] = []
+        while (line := file.readline(_LONGEST_LINE)) != _SAMPLES_LINE:
+            if not line.endswith(b"\n") or len(head_lines) >= _MOST_HEAD_LINES:
+                return None
+            head_lines.append(line)
+        head_text = b"".join(head_lines)
+        digest.update(head_text)
+        digest.update(line)
+        if not head_text.endswith(b",\n"):
+            return None
+        samples: list[SampleResult] = []
+        more = True
+        try:
+            head = decode(head_text[:-2] + b"}", _Head)
+            created_at = datetime.fromisoformat(head.created_at)
+            while (line := file.readline(_LONGEST_LINE)) not in _SAMPLES_ENDS:
+                if not more or not line.endswith(b"\n"):
+                    return None
+                digest.update(line)
+                more = line.endswith(b",\n")
+                samples.append(to_sample(decode(line[:-2] if more else line, SampleRecord)))
+        except (ValueError, RecursionError):
+            return None
+        rest = file.read(_LONGEST_END + 1)
+    if (more and samples) or head.schema_version != SCHEMA_VERSION or len(rest) > _LONGEST_END:
+        return None
+    digest.update(b"]")
+    expected = b'"checksum": "%b"\n}\n' % _checksum(digest).encode() if line == b"],\n" else b"}\n"
+    return _result(head, created_at, samples) if rest == expected else None
+
+
+def _load_whole(path: Path) -> BenchmarkResult:
+    """Read a file laid out in any way, or say what is wrong with it."""
+    data = path.read_bytes()
     try:
-        return _encoder().encode(sample)
-    except UnicodeEncodeError:
-        # A lone surrogate (a file name, half of an escaped pair in a reply) is no UTF-8, but JSON can escape it.
-        return json.dumps(msgspec.to_builtins(sample, enc_hook=_plain), allow_nan=False).encode("ascii")
+        file = decode(data, _File)
+        created_at = datetime.fromisoformat(file.created_at)
+    except (ValueError, RecursionError) as error:  # msgspec's errors, UnicodeDecodeError, a bad date
+        raise ConfigurationError(f"{path}: not a result file: {_why(data, error)}") from error
+    if file.schema_version != SCHEMA_VERSION:
+        raise ConfigurationError(f"{path}: {_version_problem(file.schema_version)}")
+    if file.checksum is not None and file.checksum != _checksum_of(decode(data, dict)):
+        raise ConfigurationError(
+            f"{path}: its checksum does not match: the file was damaged, or altered. Take the line "
+            '"checksum" out to have it accepted as it is'
+        )
+    return _result(file, created_at, [to_sample(sample) for sample in file.samples])
 
 
-def _encode(result: BenchmarkResult) -> bytes:
-    head = {
-        "schema_version": SCHEMA_VERSION,
-        "name": result.name,
-        "created_at": result.created_at.isoformat(),
-        "status": result.status,
-        "summary": result.summary,
-        "duration_s": result.duration_s,
-        "higher_is_better": result.higher_is_better,
-    }
-    lines = [f"{json.dumps(key)}: ".encode() + _encode_value(value) for key, value in head.items()]
-    samples = b",\n".join(map(encode_sample, result.samples))
-    return b"{\n" + b",\n".join(lines) + b',\n"samples": [\n' + samples + b"\n]\n}\n"
+def _checksum_of(file: dict[str, Any]) -> str:
+    digest = _new_digest()
+    # As they stand in the file, not as the types make them: a whole number stays one.
+    samples = [{field: sample[field] for field in SampleRecord.__struct_fields__} for sample in file["samples"]]
+    for part in _parts(_encode_head(file), samples):
+        digest.update(part)
+    return _checksum(digest)
 
 
-def _encode_value(value: object) -> bytes:
-    try:
-        return _encoder().encode(value)
-    except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(value, enc_hook=_plain), allow_nan=False).encode("ascii")
-
-
-@cache
-def _encoder() -> msgspec.json.Encoder:
-    return msgspec.json.Encoder(enc_hook=_plain)
-
-
-@cache
-def _decoder() -> msgspec.json.Decoder[_File]:
-    return msgspec.json.Decoder(_File)
-
-
-def _decode(data: bytes) -> _File:
-    try:
-        return _decoder().decode(data)
-    except msgspec.ValidationError:
-        raise
-    except msgspec.DecodeError as error:
-        if "surrogate" not in str(error):
-            raise
-        return msgspec.convert(json.loads(data, parse_constant=_refuse_constant), _File)
-
-
-def _refuse_constant(name: str) -> object:
-    raise ValueError(f"JSON has no {name}")
-
-
-def _plain(value: object) -> object:
-    # numpy's scalars and the like, which metrics of other libraries return.
-    if isinstance(value, numbers.Integral):
-        return int(value)
-    if isinstance(value, numbers.Real):
-        return float(value)
-    raise TypeError(f"{value!r} is a {type(value).__name__}")
+def _result(head: _Head, created_at: datetime, samples: list[SampleResult]) -> BenchmarkResult:
+    return BenchmarkResult(
+        name=head.name,
+        created_at=created_at,
+        status=StatusCounts(head.status.successful, head.status.errored, head.status.incomplete),
+        summary={name: DistributionSummary(*_values(summary)) for name, summary in head.summary.items()},
+        samples=samples,
+        duration_s=head.duration_s,
+        higher_is_better=head.higher_is_better,
+    )
 
 
 def _values(record: Any) -> tuple[Any, ...]:
@@ -181,7 +235,7 @@ def _why(data: bytes, error: Exception) -> str:
     if not data.strip():
         return "it is empty"
     try:
-        version = msgspec.json.decode(data, type=_Version).schema_version
+        version = decode(data, _Version).schema_version
     except (ValueError, RecursionError):
         return str(error)
     return str(error) if version == SCHEMA_VERSION else _version_problem(version)

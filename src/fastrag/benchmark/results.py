@@ -41,8 +41,9 @@ class SampleResult:
         retrieved_ids: Ids of the sources, best first.
         retrieved_uris: Their uris, in the same order; ``""`` for a source that has none.
         latency_ms: Time of the pipeline's call alone; of an errored sample, the time until it failed.
-        error: None for a successful sample. Of an errored one the exception's type and message; of an incomplete
-            one each unmeasured metric with its reason (`fastrag.benchmark.reasons`).
+        error: None for a successful sample. Of an errored one the exception's type and message, or "not attempted: "
+            and why the run was stopped before it; of an incomplete one each unmeasured metric with its reason
+            (`fastrag.benchmark.reasons`).
     """
 
     question: str
@@ -76,6 +77,15 @@ class BenchmarkResult:
     higher_is_better: dict[str, bool] = field(default_factory=dict)
     """Per metric name, whether a higher score is better. Read by best(), which is the only place a result file's
     meaning, not just its numbers, is needed after the Metric objects that ran are gone."""
+
+    def __repr__(self) -> str:
+        # Without the samples: they would fill a notebook's page, and asyncio.run makes this text of whatever a run
+        # returns (its signal handler names its task, and the task its result).
+        return (
+            f"BenchmarkResult(name={self.name!r}, created_at={self.created_at!r}, status={self.status!r}, "
+            f"summary={self.summary!r}, samples=<{len(self.samples)} samples>, duration_s={self.duration_s!r}, "
+            f"higher_is_better={self.higher_is_better!r})"
+        )
 
     def save(self, path: str | Path) -> None:
         """Write this result as JSON, with ``created_at`` as ISO-8601.

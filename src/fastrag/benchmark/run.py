@@ -1,28 +1,38 @@
-"""Asking every question once and scoring every answer: the walk of a run.
+"""Asking every question and scoring every answer: the walk of a run.
 
 Two stages overlap. *Askers*, at most ``concurrency`` of them, take the next question, time the pipeline's call and
 score at once what needs no waiting. Metrics that do wait (an LLM judge) go through a bounded queue to *judges*, at
 most ``judge_concurrency`` of them, so that judging one answer overlaps with asking the next question.
+
+A run that has to stop (a budget is spent, everything fails alike) starts nothing more and lets what is under way end;
+one that is out of time cancels that too. Either way every question has a result, which says so.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Protocol
 
-from fastrag.benchmark.metrics.base import Metric, QueryOutcome
-from fastrag.benchmark.metrics.computed import ComputedMetric
-from fastrag.benchmark.reasons import describe_error, join_reasons
+from fastrag.benchmark.asking import Asked, failed
+from fastrag.benchmark.budget import Budget
+from fastrag.benchmark.early_stop import EarlyStop
+from fastrag.benchmark.limits import Limits
+from fastrag.benchmark.metrics.base import Metric
+from fastrag.benchmark.reasons import join_reasons
 from fastrag.benchmark.results import SampleResult, StatusCounts
 from fastrag.benchmark.samples import EvalSample
-from fastrag.benchmark.scoring import Scored, is_computed, score_async, score_computed
-from fastrag.benchmark.target import Target
+from fastrag.benchmark.scoring import Scored, Scorer
 
 # A target that never waits would keep the loop from running anything else, Ctrl-C included.
 _LONGEST_WITHOUT_YIELD_S = 0.01
+# Long enough for connections to be closed, short enough for someone who pressed Ctrl-C.
+_LONGEST_CANCELLATION_S = 0.5
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,139 +44,221 @@ class RunProgress:
     status: StatusCounts
 
 
+class Asks(Protocol):
+    """What answers a run's questions: the pipeline, or outcomes it gave before."""
+
+    async def ask(self, position: int, sample: EvalSample, may_call: Callable[[], bool]) -> Asked:
+        """What came of the question whose result stands at ``position``."""
+        ...
+
+
+class Records(Protocol):
+    """What keeps the results of a run as they come; positions are those in the finished result."""
+
+    def answered(self, position: int, sample: EvalSample, asked: Asked) -> None:
+        """The pipeline's part has ended; no metric has seen the outcome yet."""
+        ...
+
+    def ended(self, position: int, result: SampleResult, attempts: int, budget: Budget) -> None:
+        """The sample's result is complete."""
+        ...
+
+
 @dataclass(slots=True)
 class _Judging:
     """An answered question that still waits for judges."""
 
-    index: int
+    position: int
     sample: EvalSample
-    outcome: QueryOutcome
-    result: SampleResult
+    asked: Asked
     remaining: int
     scored: dict[str, Scored] = field(default_factory=dict)
+    cut_short: bool = False
+    """A judge was not asked because the run is stopping."""
 
 
 class Run:
-    """The state that the workers of one run share; used once."""
+    """The state that the workers of one run share; used once.
+
+    Args:
+        asker: Answers the questions.
+        samples: Each is asked ``limits.repeats`` times; its results stand side by side.
+        metrics: Score the answers.
+        limits: See `Benchmark`.
+        budget: What may be spent, and what was.
+        done: Results that are there already, by their position.
+        records: Told of everything that ends.
+        on_progress: Called as each question ends.
+    """
 
     def __init__(
         self,
-        target: Target,
+        asker: Asks,
         samples: Sequence[EvalSample],
         metrics: Sequence[Metric],
+        limits: Limits,
         *,
-        concurrency: int,
-        judge_concurrency: int,
-        timeout_s: float | None,
-        on_progress: Callable[[RunProgress], None] | None,
+        budget: Budget,
+        done: Mapping[int, SampleResult] | None = None,
+        records: Records | None = None,
+        on_progress: Callable[[RunProgress], None] | None = None,
     ) -> None:
         self.status = StatusCounts(0, 0, 0)
-        self._target = target
+        self._asker = asker
         self._samples = samples
-        self._names = [metric.name for metric in metrics]
-        self._computed: list[tuple[str, ComputedMetric]] = []
-        self._waiting: list[tuple[str, Metric]] = []
-        for name, metric in zip(self._names, metrics, strict=True):
-            if isinstance(metric, ComputedMetric) and is_computed(metric):
-                self._computed.append((name, metric))
-            else:
-                self._waiting.append((name, metric))
-        self._concurrency = min(concurrency, len(samples))
-        self._judge_concurrency = judge_concurrency
-        self._timeout_s = timeout_s
+        self._limits = limits
+        self._budget = budget
+        self._records = records
         self._on_progress = on_progress
-        self._pending = iter(enumerate(samples))
-        self._results: list[SampleResult | None] = [None] * len(samples)
-        self._to_judge: asyncio.Queue[tuple[_Judging, str, Metric] | None]
-        self._executor = ThreadPoolExecutor(self._concurrency, thread_name_prefix="fastrag-ask")
+        self._names = [metric.name for metric in metrics]
+        self._early = EarlyStop(limits.stop_after_alike, self._names)
+        scorers = [Scorer(metric, self._early) for metric in metrics]
+        self._computed = [scorer for scorer in scorers if not scorer.waits]
+        self._waiting = [scorer for scorer in scorers if scorer.waits]
+        self.results: list[SampleResult | None] = [None] * (len(samples) * limits.repeats)
+        """As far as they are there, in the order of the samples."""
+        for position, result in (done or {}).items():
+            self.results[position] = result
+            self._count(result)
+        self._pending = self._positions()
+        self._asking: set[int] = set()
+        self._judging: dict[int, _Judging] = {}
+        self._to_judge: asyncio.Queue[tuple[_Judging, Scorer] | None]
+        self._out_of_time: str | None = None
         self._yielded_at = perf_counter()
+        self._is_yielding = False
+        self._workers: list[asyncio.Task[None]] = []
+        self._given_up = False
 
-    async def execute(self) -> list[SampleResult]:
-        """Ask and score everything; the results stand in the order of the samples."""
-        self._to_judge = asyncio.Queue(maxsize=2 * self._judge_concurrency)
-        judges = self._judge_concurrency if self._waiting else 0
+    @property
+    def done(self) -> int:
+        """How many results are there."""
+        return self.status.successful + self.status.errored + self.status.incomplete
+
+    async def execute(self) -> tuple[list[SampleResult], str | None]:
+        """Ask and score everything; gives the results and, where not everything was asked, the reason."""
+        duration_s = self._limits.max_duration_s
         try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(judges):
-                    group.create_task(self._judge_all())
-                async with asyncio.TaskGroup() as askers:
-                    for _ in range(self._concurrency):
-                        askers.create_task(self._ask_all())
-                for _ in range(judges):
-                    await self._to_judge.put(None)
-        finally:
-            # A thread cannot be cancelled; one that hangs is left behind instead of holding up the run.
-            self._executor.shutdown(wait=False, cancel_futures=True)
-        return [result for result in self._results if result is not None]
+            async with asyncio.timeout(duration_s) as scope:
+                await self._walk_or_leave()
+        except TimeoutError:
+            if not scope.expired():
+                raise
+            self._out_of_time = f"max_duration_s={duration_s:g} reached"
+        except BaseExceptionGroup as errors:
+            first = _first(errors)
+            raise first from first.__cause__
+        reason = None if self.done == len(self.results) else self._stop_reason()
+        return self._closed(reason or ""), reason
+
+    def give_up(self) -> None:
+        """Leave behind what is under way, even by the loop's own end: it had its chance to be cancelled."""
+        self._given_up = True
+        for task in self._workers:
+            if not task.done():
+                asyncio.tasks._unregister_task(task)
+
+    async def _walk_or_leave(self) -> None:
+        """Walk in a task of its own, so that a pipeline that refuses to be cancelled cannot hold up this one."""
+        walk = asyncio.create_task(self._walk())
+        self._workers.append(walk)
+        try:
+            await asyncio.shield(walk)
+        except asyncio.CancelledError:
+            walk.cancel()
+            await asyncio.wait([walk], timeout=_LONGEST_CANCELLATION_S)
+            if not walk.done():
+                _log.warning("the pipeline did not let itself be cancelled and is left behind")
+                self.give_up()
+            raise
+
+    async def _walk(self) -> None:
+        self._to_judge = asyncio.Queue(maxsize=2 * self._limits.judge_concurrency)
+        judges = self._limits.judge_concurrency if self._waiting else 0
+        async with asyncio.TaskGroup() as group:
+            for _ in range(judges):
+                self._workers.append(group.create_task(self._judge_all()))
+            async with asyncio.TaskGroup() as askers:
+                for _ in range(min(self._limits.concurrency, len(self.results))):
+                    self._workers.append(askers.create_task(self._ask_all()))
+            for _ in range(judges):
+                await self._to_judge.put(None)
+
+    def _positions(self) -> Iterator[int]:
+        # Every question once before any a second time: a run that stops early has asked as many as it could.
+        for repeat in range(self._limits.repeats):
+            for position in range(repeat, len(self.results), self._limits.repeats):
+                if self.results[position] is None:
+                    yield position
+
+    def _stop_reason(self) -> str | None:
+        return self._out_of_time or self._early.reason or self._budget.exhausted()
+
+    def _may_call(self) -> bool:
+        return self._stop_reason() is None
 
     async def _ask_all(self) -> None:
-        for index, sample in self._pending:
-            outcome, result = await self._ask(sample)
+        task = asyncio.current_task()
+        for position in self._pending:
+            # A pipeline that swallows its cancellation must not be asked again.
+            if not self._may_call() or (task is not None and task.cancelling()):
+                return
+            sample = self._samples[position // self._limits.repeats]
+            self._asking.add(position)
+            asked = await self._asker.ask(position, sample, self._may_call)
+            if self._given_up:
+                return
+            self._asking.discard(position)
+            if self._records is not None:
+                self._records.answered(position, sample, asked)
+            outcome = asked.outcome
             if outcome is None:
-                self._finish(index, result)
+                self._finish(position, asked)
             else:
-                scored = {name: score_computed(metric, sample, outcome) for name, metric in self._computed}
+                if asked.result.answer is not None:
+                    self._budget.add("answers", outcome.input_tokens, outcome.output_tokens)
+                scored = {scorer.name: scorer.compute(sample, outcome) for scorer in self._computed}
                 if self._waiting:
-                    judging = _Judging(index, sample, outcome, result, len(self._waiting), scored)
-                    for name, metric in self._waiting:
-                        await self._to_judge.put((judging, name, metric))
+                    judging = _Judging(position, sample, asked, len(self._waiting), scored)
+                    self._judging[position] = judging
+                    for scorer in self._waiting:
+                        await self._to_judge.put((judging, scorer))
                 else:
-                    self._finish_scored(index, result, scored)
+                    self._set_scores(asked.result, scored)
+                    self._finish(position, asked)
             if perf_counter() - self._yielded_at > _LONGEST_WITHOUT_YIELD_S:
+                if not self._is_yielding:
+                    self._is_yielding = True
+                    # Once for all askers: if each took its time anew, the loop would wait for all of them in turn.
+                    asyncio.get_running_loop().call_soon(self._loop_came_round)
                 await asyncio.sleep(0)
-                self._yielded_at = perf_counter()
+
+    def _loop_came_round(self) -> None:
+        self._is_yielding = False
+        self._yielded_at = perf_counter()
 
     async def _judge_all(self) -> None:
         while (unit := await self._to_judge.get()) is not None:
-            judging, name, metric = unit
-            judging.scored[name] = await score_async(metric, judging.sample, judging.outcome)
+            judging, scorer = unit
+            outcome = judging.asked.outcome
+            if outcome is None:
+                continue
+            spent = self._budget.exhausted()
+            if spent is None:
+                scored = await scorer.score(judging.sample, outcome)
+                if self._given_up:
+                    return
+                judging.scored[scorer.name] = scored
+            else:
+                judging.scored[scorer.name] = None, ("not_attempted", spent)
+                judging.cut_short = True
             judging.remaining -= 1
-            if judging.remaining == 0:
-                self._finish_scored(judging.index, judging.result, judging.scored)
+            if judging.remaining == 0 and not judging.cut_short:
+                del self._judging[judging.position]
+                self._set_scores(judging.asked.result, judging.scored)
+                self._finish(judging.position, judging.asked)
 
-    async def _ask(self, sample: EvalSample) -> tuple[QueryOutcome | None, SampleResult]:
-        """The outcome, and the sample's result with its scores still open; no outcome where the call failed."""
-        scope = asyncio.timeout(self._timeout_s)
-        started = perf_counter()
-        try:
-            if self._timeout_s is None:
-                reply = await self._target.ask(sample.question, self._executor)
-            else:
-                async with scope:
-                    reply = await self._target.ask(sample.question, self._executor)
-            latency_ms = (perf_counter() - started) * 1000
-            outcome = self._target.read(reply, latency_ms)
-        except BaseException as error:
-            latency_ms = (perf_counter() - started) * 1000
-            if not self._is_the_pipelines(error):
-                raise
-            # A TimeoutError of the pipeline's own is not the deadline set here.
-            if isinstance(error, TimeoutError) and self._timeout_s is not None and scope.expired():
-                reason = f"TimeoutError: no answer within timeout_s={self._timeout_s:g}"
-            else:
-                reason = describe_error(error)
-            scores: dict[str, float | None] = dict.fromkeys(self._names)
-            return None, SampleResult(sample.question, "errored", scores, latency_ms=latency_ms, error=reason)
-        sources = outcome.sources
-        return outcome, SampleResult(
-            sample.question,
-            "successful",
-            {},
-            outcome.answer if self._target.answers else None,
-            [document.id for document in sources],
-            [document.uri or "" for document in sources],
-            latency_ms,
-        )
-
-    @staticmethod
-    def _is_the_pipelines(error: BaseException) -> bool:
-        """Whether the failure is the pipeline's own, and not this run being stopped."""
-        if isinstance(error, asyncio.CancelledError):
-            task = asyncio.current_task()
-            return task is not None and task.cancelling() == 0
-        return not isinstance(error, KeyboardInterrupt | GeneratorExit)
-
-    def _finish_scored(self, index: int, result: SampleResult, scored: dict[str, Scored]) -> None:
+    def _set_scores(self, result: SampleResult, scored: Mapping[str, Scored]) -> None:
         reasons = {}
         for name in self._names:
             score, reason = scored[name]
@@ -176,12 +268,47 @@ class Run:
         if reasons:
             result.status = "incomplete"
             result.error = join_reasons(reasons)
-        self._finish(index, result)
 
-    def _finish(self, index: int, result: SampleResult) -> None:
-        self._results[index] = result
+    def _finish(self, position: int, asked: Asked) -> None:
+        result = asked.result
+        self.results[position] = result
+        self._count(result)
+        self._early.sample_ended(result)
+        if self._records is not None:
+            self._records.ended(position, result, asked.attempts, self._budget)
+        self._report()
+
+    def _count(self, result: SampleResult) -> None:
         setattr(self.status, result.status, getattr(self.status, result.status) + 1)
+
+    def _report(self) -> None:
         if self._on_progress is not None:
-            counts = self.status
-            done = counts.successful + counts.errored + counts.incomplete
-            self._on_progress(RunProgress(done, len(self._samples), counts))
+            self._on_progress(RunProgress(self.done, len(self.results), self.status))
+
+    def _closed(self, reason: str) -> list[SampleResult]:
+        """Every result; those that are missing say that ``reason`` kept the run from getting them."""
+        closed = []
+        for position, found in enumerate(self.results):
+            result = found
+            if result is None:
+                result = self._without_end(position, reason)
+                self._count(result)
+            closed.append(result)
+        if reason:
+            self._report()
+        return closed
+
+    def _without_end(self, position: int, reason: str) -> SampleResult:
+        if judging := self._judging.get(position):
+            not_asked: Scored = None, ("not_attempted", reason)
+            self._set_scores(judging.asked.result, dict.fromkeys(self._names, not_asked) | judging.scored)
+            return judging.asked.result
+        cut_off = position in self._asking
+        error = f"TimeoutError: no answer when {reason}" if cut_off else f"not attempted: {reason}"
+        sample = self._samples[position // self._limits.repeats]
+        return failed(sample, self._names, error, 0.0)
+
+
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    first = errors.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import numbers
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, cast
 
+from fastrag.benchmark.early_stop import EarlyStop
 from fastrag.benchmark.metrics.base import Metric, QueryOutcome
 from fastrag.benchmark.metrics.computed import ComputedMetric
-from fastrag.benchmark.reasons import Kind, describe_error, shorten
+from fastrag.benchmark.reasons import Kind, belongs_to_stranger, describe_error, shorten
 from fastrag.benchmark.samples import EvalSample
 
 Scored = tuple[float, None] | tuple[None, tuple[Kind, str]]
@@ -21,32 +23,72 @@ def is_computed(metric: Metric) -> bool:
     return isinstance(metric, ComputedMetric) and type(metric).score is ComputedMetric.score
 
 
-def score_computed(metric: ComputedMetric, sample: EvalSample, outcome: QueryOutcome) -> Scored:
-    """Score with a metric that needs no waiting."""
-    try:
-        value = metric.compute(sample, outcome)
-    except Exception as error:  # noqa: BLE001 - a metric is a stranger's code
-        return None, ("metric_error", describe_error(error))
-    if type(value) is float and math.isfinite(value):
-        return value, None
-    return _judge_value(metric, sample, outcome, value)
+class Scorer:
+    """One metric of a run, called so that it can harm neither the run nor the other metrics.
 
-
-async def score_async(metric: Metric, sample: EvalSample, outcome: QueryOutcome) -> Scored:
-    """Score with any metric.
-
-    Raises:
-        asyncio.CancelledError: The run itself is being cancelled; a metric's own cancellation is its failure.
+    Args:
+        metric: The metric.
+        watch: Told whether the metric works.
     """
-    try:
-        value = await metric.score(sample, outcome)
-    except asyncio.CancelledError as error:
-        if _is_being_cancelled():
-            raise
+
+    def __init__(self, metric: Metric, watch: EarlyStop) -> None:
+        self.name = metric.name
+        self.waits = not is_computed(metric)
+        """Whether the metric has to be awaited."""
+        self._metric = metric
+        self._watch = watch
+        # This package's metrics only read; copying ten sources would cost more than scoring them.
+        self._is_ours = type(metric).__module__.partition(".")[0] == "fastrag"
+
+    def compute(self, sample: EvalSample, outcome: QueryOutcome) -> Scored:
+        """Score with a metric that need not be awaited."""
+        metric = cast(ComputedMetric, self._metric)
+        try:
+            value = metric.compute(sample, outcome if self._is_ours else _copy(outcome))
+        except BaseException as error:
+            if not belongs_to_stranger(error):
+                raise
+            return self._raised(error)
+        if type(value) is float and math.isfinite(value):
+            if self._watch.unproven:
+                self._watch.metric_worked(self.name)
+            return value, None
+        return self._judge_value(sample, outcome, value)
+
+    async def score(self, sample: EvalSample, outcome: QueryOutcome) -> Scored:
+        """Score with any metric.
+
+        Raises:
+            asyncio.CancelledError: The run itself is being cancelled; a metric's own cancellation is its failure.
+        """
+        try:
+            value = await self._metric.score(sample, outcome if self._is_ours else _copy(outcome))
+        except BaseException as error:
+            if not belongs_to_stranger(error):
+                raise
+            return self._raised(error)
+        return self._judge_value(sample, outcome, value)
+
+    def _raised(self, error: BaseException) -> Scored:
+        self._watch.metric_raised(self.name, error)
         return None, ("metric_error", describe_error(error))
-    except Exception as error:  # noqa: BLE001 - a metric is a stranger's code
-        return None, ("metric_error", describe_error(error))
-    return _judge_value(metric, sample, outcome, value)
+
+    def _judge_value(self, sample: EvalSample, outcome: QueryOutcome, value: object) -> Scored:
+        if value is None:
+            return None, _why_none(self._metric, sample, outcome)
+        try:
+            if not isinstance(value, numbers.Real):
+                return None, ("invalid_score", shorten(f"returned {value!r}, which is no number"))
+            number = float(value)
+        except Exception as error:  # noqa: BLE001 - the value is a stranger's object
+            return None, (
+                "invalid_score",
+                f"returned a {type(value).__name__} that failed with {describe_error(error)}",
+            )
+        if not math.isfinite(number):
+            return None, ("invalid_score", f"returned {number!r}")
+        self._watch.metric_worked(self.name)
+        return number, None
 
 
 def has_relevant_ids(sample: EvalSample) -> bool:
@@ -57,15 +99,16 @@ def has_relevant_ids(sample: EvalSample) -> bool:
     return bool(relevant)
 
 
-def _judge_value(metric: Metric, sample: EvalSample, outcome: QueryOutcome, value: object) -> Scored:
-    if value is None:
-        return None, _why_none(metric, sample, outcome)
-    if not isinstance(value, numbers.Real):
-        return None, ("invalid_score", shorten(f"returned {value!r}, which is no number"))
-    number = float(value)
-    if not math.isfinite(number):
-        return None, ("invalid_score", f"returned {number!r}")
-    return number, None
+def _copy(outcome: QueryOutcome) -> QueryOutcome:
+    """A metric's own outcome, so that what it changes stays with it."""
+    sources = [replace(source, metadata=_fresh(source.metadata)) for source in outcome.sources]
+    return replace(outcome, sources=sources)
+
+
+def _fresh(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _fresh(item) for key, item in value.items()}
+    return [_fresh(item) for item in value] if isinstance(value, list) else value
 
 
 def _why_none(metric: Metric, sample: EvalSample, outcome: QueryOutcome) -> tuple[Kind, str]:
@@ -80,8 +123,3 @@ def _why_none(metric: Metric, sample: EvalSample, outcome: QueryOutcome) -> tupl
         return "not_measured", shorten(str(explain(sample, outcome)))
     except Exception as error:  # noqa: BLE001 - a metric is a stranger's code
         return "not_measured", f"the metric returned None and could not say why: {describe_error(error)}"
-
-
-def _is_being_cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0

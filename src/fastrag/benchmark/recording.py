@@ -1,0 +1,90 @@
+"""Keeping what a run produces, as it produces it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from fastrag.benchmark.asking import Asked
+from fastrag.benchmark.budget import Budget
+from fastrag.benchmark.journal import Journal
+from fastrag.benchmark.outcome_file import OutcomeFile
+from fastrag.benchmark.results import BenchmarkResult, SampleResult
+from fastrag.benchmark.run_header import RunHeader
+from fastrag.benchmark.samples import EvalSample
+from fastrag.errors import ConfigurationError
+
+
+class Recording:
+    """The files of a run that is under way: its journal and, where asked for, its outcomes.
+
+    Args:
+        path: Of the result.
+        header: Of this run.
+        resume: See `Journal`.
+        retry_errored: See `Journal`.
+        keep_outcomes: Whether outcomes are kept.
+
+    Raises:
+        ConfigurationError: See `Journal` and `OutcomeFile`.
+    """
+
+    def __init__(
+        self, path: Path, header: RunHeader, *, resume: bool, retry_errored: bool, keep_outcomes: bool
+    ) -> None:
+        self.journal = Journal(path, header, resume=resume, retry_errored=retry_errored)
+        self.results: Sequence[SampleResult | None] = ()
+        """All results that there are, by position: what the journal is made from again if someone removes it."""
+        self._outcomes: OutcomeFile | None = None
+        if keep_outcomes:
+            has_begun = self.journal.has_begun
+            try:
+                self._outcomes = OutcomeFile(self.journal.result_path, self.journal.header, go_on=has_begun)
+            except ConfigurationError:
+                if not has_begun:
+                    self.journal.remove()
+                self.journal.close()
+                raise
+
+    def answered(self, position: int, sample: EvalSample, asked: Asked) -> None:
+        """Keep the outcome, before a metric can touch it."""
+        if self._outcomes is not None:
+            self._outcomes.add(position, sample, asked)
+
+    def ended(self, position: int, result: SampleResult, attempts: int, budget: Budget) -> None:
+        """Keep the result."""
+        if self.journal.is_lost:
+            self.journal.rewrite(self.results, budget)
+        else:
+            self.journal.add(position, result, attempts, budget)
+
+    @property
+    def created_at(self) -> datetime:
+        """When the run was begun."""
+        return datetime.fromisoformat(self.journal.header.created_at)
+
+    def how_to_go_on(self) -> str:
+        """One line for the person who stopped the run."""
+        done = sum(result is not None for result in self.results)
+        return (
+            f"stopped: {done} of {len(self.results)} questions are in {self.journal.path}; "
+            "run again with resume=True to go on"
+        )
+
+    def save(self, result: BenchmarkResult, *, complete: bool) -> None:
+        """Save the result; the journal of one that is not complete stays, to go on from.
+
+        Raises:
+            ConfigurationError: It could not be saved; the journal stays.
+        """
+        if complete:
+            self.journal.replace_by(result)
+        else:
+            result.save(self.journal.result_path)
+
+    def close(self) -> None:
+        """Leave the files as they are."""
+        if self._outcomes is not None:
+            self._outcomes.close()
+        self.journal.close()
