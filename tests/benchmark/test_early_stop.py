@@ -139,19 +139,33 @@ async def test_a_broken_metric_is_noticed_and_shown_once(kind, caplog):
     assert scored
     assert all(sample.scores == {"broken": None, "recall@1": 1.0} for sample in scored)
     assert result.samples[-1].error == (
-        "not attempted: the metric broken raised the same error 3 times in a row and never gave a score: "
-        "AttributeError: no field 3"
+        "not attempted: the metric broken raised the same error 3 times in a row: AttributeError: no field 3"
     )
     [shown] = [record for record in caplog.records if record.exc_info]
     assert "raise error" in caplog.text
     assert "AttributeError: no field 3" in shown.message
 
 
-async def test_a_metric_that_worked_once_is_not_broken():
-    target, metric = Target(), Waiting(lambda call: KeyError("odd") if call > 1 else None)
+@pytest.mark.parametrize("kind", [Waiting, Computing])
+async def test_a_metric_that_breaks_later_is_noticed_too(kind):
+    target, metric = Target(), kind(lambda call: KeyError("odd") if call > 10 else None)
+    result = await run(target, [metric])
+    assert target.calls < 20
+    assert sum(sample.status == "successful" for sample in result.samples) == 10
+
+
+@pytest.mark.parametrize("kind", [Waiting, Computing])
+async def test_an_error_now_and_then_does_not_stop_a_run(kind):
+    target, metric = Target(), kind(lambda call: KeyError("odd") if call % 3 else None)
     result = await run(target, [metric])
     assert target.calls == 100
-    assert result.status == StatusCounts(1, 0, 99)
+    assert result.status == StatusCounts(33, 0, 67)
+
+
+async def test_an_endpoint_that_has_worked_may_come_back():
+    target, metric = Target(), Waiting(lambda call: ServiceUnavailableError("503") if call > 1 else None)
+    await run(target, [metric])
+    assert target.calls == 100
 
 
 async def test_different_errors_are_not_one_error():

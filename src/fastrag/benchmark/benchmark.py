@@ -62,8 +62,9 @@ class Benchmark:
             answer in time: on ServiceUnavailableError, ServiceTimeoutError, ConnectionError, TimeoutError,
             ``timeout_s``, and whatever has an attribute ``retry_after_s`` (seconds to wait first, which are
             waited up to 600). 1 leaves retrying to the pipeline's own clients: let one of the two do it.
-        stop_after_alike: Stop when the first so many questions all fail with the same error, or a metric does on
-            every answer (three times are enough where it is a programming error); None never does.
+        stop_after_alike: Stop when the first so many questions all fail with the same error, or a metric cannot reach
+            its model on the first so many answers; also when a metric raises the same programming error three times
+            in a row, whose traceback is logged. None never stops.
 
     Raises:
         ConfigurationError: The request cannot be satisfied. The message lists every problem, with its numbers.

@@ -36,7 +36,8 @@ class EarlyStop:
         self._first: str | None = None
         self.unproven = set(metrics) if after_alike is not None else set()
         """Metrics that have not given a score yet."""
-        self._raised: dict[str, tuple[object, int]] = {}
+        self.raising: dict[str, tuple[object, int]] = {}
+        """Metrics whose last scoring raised: what, and how many times in a row."""
 
     def sample_ended(self, result: SampleResult) -> None:
         """Note how a question ended."""
@@ -54,23 +55,25 @@ class EarlyStop:
 
     def metric_raised(self, name: str, error: BaseException) -> None:
         """Note that a metric raised instead of scoring."""
-        if name not in self.unproven or self._after_alike is None:
+        if self._after_alike is None:
             return
-        waits = isinstance(error, ServiceError | OSError | TimeoutError)
-        cause = (type(error), None if waits else _place(error))
-        before, times = self._raised.get(name, (cause, 0))
+        passing = isinstance(error, ServiceError | OSError | TimeoutError)
+        cause = (type(error), None if passing else _place(error))
+        before, times = self.raising.get(name, (cause, 0))
         times = times + 1 if before == cause else 1
-        self._raised[name] = cause, times
-        if times >= (self._after_alike if waits else _SAME_PROGRAMMING_ERRORS) and self.reason is None:
+        self.raising[name] = cause, times
+        # An endpoint that has worked may come back; a line of code that raised three times will raise again.
+        watched = name in self.unproven if passing else True
+        if watched and times >= (self._after_alike if passing else _SAME_PROGRAMMING_ERRORS) and self.reason is None:
             self._stop(
-                f"the metric {name} raised the same error {times} times in a row and never gave a score: "
-                f"{_brief(describe_error(error))}",
+                f"the metric {name} raised the same error {times} times in a row: {_brief(describe_error(error))}",
                 error,
             )
 
     def metric_worked(self, name: str) -> None:
-        """Note that a metric gave a score; it is not watched any more."""
+        """Note that a metric gave a score."""
         self.unproven.discard(name)
+        self.raising.pop(name, None)
 
     def _stop(self, reason: str, error: BaseException | None = None) -> None:
         self.reason = reason

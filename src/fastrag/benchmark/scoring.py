@@ -50,7 +50,7 @@ class Scorer:
                 raise
             return self._raised(error)
         if type(value) is float and math.isfinite(value):
-            if self._watch.unproven:
+            if self._watch.unproven or self._watch.raising:
                 self._watch.metric_worked(self.name)
             return value, None
         return self._judge_value(sample, outcome, value)

@@ -53,7 +53,7 @@ class FilterTests(StoreCase):
     """Filters against `matches`, and where they are applied."""
 
     def test_values_of_each_kind_are_equal_and_ordered_as_matches_says(self, tmp_path: Path) -> None:
-        values = [None, *_VALUES_OF_EACH_KIND, []]
+        values: list[object] = [None, *_VALUES_OF_EACH_KIND, []]
         documents = [Document(str(n), "", metadata={"v": v, "list": [v]}) for n, v in enumerate(values)]
 
         async def scenario(store: VectorStore) -> None:
