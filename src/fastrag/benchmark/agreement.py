@@ -1,0 +1,301 @@
+"""How far two raters agree beyond chance: a judge and a person, or two people.
+
+Cohen's kappa is for categories, weighted kappa for ordered ones, Krippendorff's alpha for any scale, any number of
+raters and gaps. All are 1 for perfect agreement, about 0 for what chance gives, and negative below it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from fastrag.benchmark.statistics import Interval
+from fastrag.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Weights = Literal["none", "linear", "quadratic"]
+Scale = Literal["nominal", "ordinal", "interval"]
+
+MOST_CATEGORIES = 20
+"""With more different values than this, and no ``categories`` given, scores are taken as a continuous scale."""
+
+_MOST_UNDEFINED = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """One coefficient of agreement.
+
+    Attributes:
+        value: At most 1; None where it does not exist: all ratings are of one category, or they are no categories.
+        interval: Its bootstrap percentile interval; None with the value, and where resampling leaves it undefined
+            too often (more than 5 % of the resamples, as when all but a few ratings are equal).
+    """
+
+    value: float | None
+    interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Agreement of two raters on the items that both rated.
+
+    Attributes:
+        n: How many items both rated.
+        observed: Share of them given the same category, from 0 to 1; None where the ratings are no categories.
+        kappa: Cohen's kappa, unweighted.
+        weighted_kappa: Cohen's kappa with ``weights``, by the positions of the ordered categories.
+        alpha: Krippendorff's alpha on ``scale``.
+        weights: The weights of ``weighted_kappa``.
+        scale: The scale of ``alpha``.
+    """
+
+    n: int
+    observed: float | None
+    kappa: Coefficient
+    weighted_kappa: Coefficient
+    alpha: Coefficient
+    weights: Weights
+    scale: Scale
+
+
+def cohen_kappa(
+    first: Sequence[float],
+    second: Sequence[float],
+    *,
+    weights: Weights = "none",
+    categories: Sequence[float] | None = None,
+) -> float | None:
+    """Cohen's kappa of two raters (Cohen 1960; weighted: Cohen 1968).
+
+    Args:
+        first: One rater's category of each item.
+        second: The other's, in the same order.
+        weights: ``"none"``: only equal counts; ``"linear"`` and ``"quadratic"``: a disagreement weighs as the
+            distance, or its square, of the positions of the two among the ordered categories.
+        categories: The whole scale; None: the values that occur.
+
+    Returns:
+        None where it does not exist: no items, or all ratings of one category.
+
+    Raises:
+        ConfigurationError: The lengths differ, or a rating is not among the categories or not finite.
+
+    >>> round(cohen_kappa([1, 1, 0, 0, 1], [1, 1, 0, 1, 1]), 6)
+    0.545455
+    """
+    import numpy as np
+
+    pair = _pair(first, second)
+    return _none_if_nan(_kappa(*_positions(pair, categories), _penalty(np, len(_scale(pair, categories)), weights)))
+
+
+def krippendorff_alpha(ratings: Sequence[Sequence[float | None]], *, scale: Scale = "interval") -> float | None:
+    """Krippendorff's alpha of any number of raters (Krippendorff 2011).
+
+    Args:
+        ratings: A sequence a rater, with the items in the same order in each; None where one did not rate an item.
+            An item that fewer than two rated says nothing.
+        scale: ``"nominal"``: values differ or not; ``"ordinal"``: their order counts; ``"interval"``: the squared
+            difference of their values.
+
+    Returns:
+        None where it does not exist: no item that two rated, or all values equal.
+
+    Raises:
+        ConfigurationError: The lengths differ, there are fewer than two raters, or a rating is not finite.
+
+    >>> round(krippendorff_alpha([[1, 2, 3, None], [1, 2, 4, 4], [None, 2, 3, 4]]), 6)
+    0.927419
+    """
+    import numpy as np
+
+    if len(ratings) < 2 or len({len(rater) for rater in ratings}) > 1:
+        raise ConfigurationError(
+            f"alpha needs two or more raters with equally many items, not {[len(rater) for rater in ratings]}"
+        )
+    _check_scale(scale)
+    table = np.array([[math.nan if value is None else _finite(value) for value in rater] for rater in ratings])
+    return _none_if_nan(_alpha(table, scale))
+
+
+def agreement(
+    first: Sequence[float | None],
+    second: Sequence[float | None],
+    *,
+    categories: Sequence[float] | None = None,
+    weights: Weights = "quadratic",
+    scale: Scale = "interval",
+    resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Agreement:
+    """Kappa, weighted kappa and alpha of two raters, with seeded bootstrap intervals over the items.
+
+    Args:
+        first: One rater's values; None where there is none. Such items are left out.
+        second: The other's, in the same order.
+        categories: The scale for the kappas: each value counts as the nearest category (of two, the lower). None:
+            values count as they are, and where more than 20 different ones occur the kappas are None.
+        weights: For the weighted kappa; see `cohen_kappa`.
+        scale: For alpha; see `krippendorff_alpha`. Alpha takes the values as they are, whatever the categories.
+        resamples: How many bootstrap resamples; 0 for no intervals.
+        level: Of the intervals.
+        seed: The same seed gives the same intervals.
+
+    Raises:
+        ConfigurationError: The lengths differ, nothing was rated by both, or an argument is out of its range.
+
+    >>> both = agreement([1, 1, 0, 0, 1, None], [1, 1, 0, 1, 1, 0])
+    >>> both.n, both.observed, round(both.kappa.value, 3)
+    (5, 0.8, 0.545)
+    """
+    import numpy as np
+
+    if len(first) != len(second):
+        raise ConfigurationError(f"the raters have {len(first)} and {len(second)} values; they must have equally many")
+    if not 0 < level < 1 or resamples < 0:
+        raise ConfigurationError(f"level must be between 0 and 1 and resamples not negative: {level!r}, {resamples!r}")
+    _check_scale(scale)
+    rated = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
+    if not rated:
+        raise ConfigurationError("no item was rated by both, so their agreement cannot be measured")
+    pair = _pair([a for a, _ in rated], [b for _, b in rated])
+    order = np.random.default_rng(seed).integers(len(rated), size=(resamples, len(rated)))
+
+    def coefficient(statistic: Callable[[Any], float]) -> Coefficient:
+        value = _none_if_nan(statistic(slice(None)))
+        return Coefficient(value, None if value is None else _percentile_interval(statistic, order, level))
+
+    alpha = coefficient(lambda rows: _alpha(pair[:, rows], scale))
+    if categories is None and len(np.unique(pair)) > MOST_CATEGORIES:
+        absent = Coefficient(None, None)
+        return Agreement(len(rated), None, absent, absent, alpha, weights, scale)
+    values = _scale(pair, categories)
+    rows, columns = _nearest(pair, values)
+    plain, weighted = _penalty(np, len(values), "none"), _penalty(np, len(values), weights)
+    return Agreement(
+        len(rated),
+        float((rows == columns).mean()),
+        coefficient(lambda chosen: _kappa(rows[chosen], columns[chosen], plain)),
+        coefficient(lambda chosen: _kappa(rows[chosen], columns[chosen], weighted)),
+        alpha,
+        weights,
+        scale,
+    )
+
+
+def _kappa(rows: NDArray[Any], columns: NDArray[Any], penalty: NDArray[Any]) -> float:
+    import numpy as np
+
+    size = len(penalty)
+    counts = np.bincount(rows * size + columns, minlength=size * size).reshape(size, size)
+    by_chance = np.outer(counts.sum(axis=1), counts.sum(axis=0))
+    expected = (penalty * by_chance).sum()
+    return math.nan if expected == 0 else float(1 - (penalty * counts).sum() * counts.sum() / expected)
+
+
+def _alpha(table: NDArray[Any], scale: Scale) -> float:
+    """Alpha from the values each item got: observed over expected disagreement of pairs of ratings."""
+    import numpy as np
+
+    table = table[:, (~np.isnan(table)).sum(axis=0) >= 2]
+    present = ~np.isnan(table)
+    raters = present.sum(axis=0)
+    if scale == "interval":
+        # For squared differences the sums over pairs are sums over values: no table of pairs is needed.
+        pooled = table[present]
+        if pooled.size == 0 or np.ptp(pooled) == 0:
+            return math.nan
+        centred = np.where(present, table - pooled.mean(), 0.0)
+        within = 2 * (raters * (centred**2).sum(axis=0) - centred.sum(axis=0) ** 2) / (raters - 1)
+        expected = 2 * (pooled.size * (centred**2).sum() - centred.sum() ** 2)
+        return float(1 - (pooled.size - 1) * within.sum() / expected)
+    values, codes = np.unique(table[present], return_inverse=True)
+    counts = np.zeros((table.shape[1], len(values)))
+    np.add.at(counts, (np.nonzero(present)[1], codes), 1)
+    coincidences = np.einsum("ui,uj->ij", counts / (raters - 1)[:, None], counts)
+    coincidences -= np.diag((counts / (raters - 1)[:, None]).sum(axis=0))
+    totals = counts.sum(axis=0)
+    distance = 1 - np.eye(len(values))
+    if scale == "ordinal":
+        middles = totals.cumsum() - totals / 2
+        distance = np.subtract.outer(middles, middles) ** 2
+    expected = (distance * np.outer(totals, totals)).sum()
+    return math.nan if expected == 0 else float(1 - (totals.sum() - 1) * (distance * coincidences).sum() / expected)
+
+
+def _percentile_interval(statistic: Callable[[Any], float], order: NDArray[Any], level: float) -> Interval | None:
+    import numpy as np
+
+    if len(order) == 0 or order.shape[1] < 2:
+        return None
+    values = np.array([statistic(rows) for rows in order])
+    defined = values[~np.isnan(values)]
+    if len(defined) < (1 - _MOST_UNDEFINED) * len(values):
+        return None
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high), level)
+
+
+def _penalty(np: Any, size: int, weights: Weights) -> NDArray[np.float64]:
+    apart = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(float)
+    forms = {"none": apart > 0, "linear": apart, "quadratic": apart**2}
+    if weights not in forms:
+        raise ConfigurationError(f"weights must be one of {', '.join(forms)}, not {weights!r}")
+    penalty: NDArray[np.float64] = forms[weights].astype(float)
+    return penalty
+
+
+def _pair(first: Sequence[float], second: Sequence[float]) -> NDArray[Any]:
+    import numpy as np
+
+    if len(first) != len(second):
+        raise ConfigurationError(f"the raters have {len(first)} and {len(second)} values; they must have equally many")
+    return np.array([[_finite(value) for value in first], [_finite(value) for value in second]], dtype=float)
+
+
+def _scale(pair: NDArray[Any], categories: Sequence[float] | None) -> NDArray[Any]:
+    import numpy as np
+
+    return np.unique(pair if categories is None else np.array([_finite(value) for value in categories]))
+
+
+def _positions(pair: NDArray[Any], categories: Sequence[float] | None) -> tuple[NDArray[Any], NDArray[Any]]:
+    import numpy as np
+
+    values = _scale(pair, categories)
+    strangers = np.setdiff1d(pair, values)
+    if len(strangers):
+        raise ConfigurationError(f"the rating {strangers[0]} is none of the categories {values.tolist()}")
+    return np.searchsorted(values, pair[0]), np.searchsorted(values, pair[1])
+
+
+def _nearest(pair: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    import numpy as np
+
+    if not len(values):
+        raise ConfigurationError("categories must not be empty")
+    positions = np.searchsorted((values[1:] + values[:-1]) / 2, pair)
+    return positions[0], positions[1]
+
+
+def _check_scale(scale: str) -> None:
+    if scale not in ("nominal", "ordinal", "interval"):
+        raise ConfigurationError(f"scale must be nominal, ordinal or interval, not {scale!r}")
+
+
+def _finite(value: float) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ConfigurationError(f"a rating must be a finite number, not {value!r}")
+    return number
+
+
+def _none_if_nan(value: float) -> float | None:
+    return None if math.isnan(value) else value
