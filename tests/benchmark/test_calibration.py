@@ -159,3 +159,26 @@ def test_a_third_of_the_labels_corrects_the_judged_mean(shared, model, tuned, pl
     assert abs(calibrate(judged, some, resamples=0).corrected_mean - everybody) < abs(
         statistics.fmean(judged.values()) - everybody
     )
+
+
+@pytest.mark.shared
+def test_a_judge_of_pairs_of_answers(shared):
+    folder = shared / "data" / "ragchecker_meta"
+    with gzip.open(folder / "labels.jsonl.gz") as lines:
+        people = [statistics.fmean(json.loads(line)["human"]["overall"]) for line in lines]
+    with gzip.open(folder / "raw" / "baseline_ragchecker.json.gz") as file:
+        pairs = json.load(file)
+    judged = [
+        2 * (pair["model2"]["ragchecker"]["overall_label"] - pair["model1"]["ragchecker"]["overall_label"])
+        for pair in pairs
+    ]
+    drawn = set(random.Random(0).sample(range(280), 92))
+    labels = [label if item in drawn else None for item, label in enumerate(people)]
+    found = calibrate(judged, labels, resamples=200)
+    assert found.corrected_interval.low < statistics.fmean(people) < found.corrected_interval.high
+    # The judge goes with the people (Pearson 0.67 over all pairs), so leaning on it narrows what the labels say alone.
+    assert found.judge_weight > 0.5
+    alone = found.human_interval.high - found.human_interval.low
+    assert found.corrected_interval.high - found.corrected_interval.low < 0.9 * alone
+    assert 0.3 < found.agreement.alpha.value < 0.7
+    assert found.agreement.kappa.value is None
