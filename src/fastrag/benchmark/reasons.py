@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, get_args
 
 from fastrag.benchmark.results import SampleResult
 
@@ -77,3 +77,24 @@ def is_not_applicable(sample: SampleResult, metric: str) -> bool:
     if sample.status == "errored" or sample.error is None or sample.scores.get(metric) is not None:
         return False
     return any(part.startswith(f"{metric}: not_applicable: ") for part in sample.error.split("; "))
+
+
+def kind_of_missing(sample: SampleResult, metric: str) -> str:
+    """Why ``metric`` has no score on this sample, in a word.
+
+    ``"errored"`` where the pipeline failed, ``"not_attempted"`` where it was not asked, else a `Kind`;
+    ``"invalid_score"`` of a score that is no finite number, ``"unknown"`` where no reason was recorded.
+
+    >>> kind_of_missing(SampleResult("Why?", "errored", {"mrr": None}, error="not attempted: out of time"), "mrr")
+    'not_attempted'
+    """
+    if sample.status == "errored":
+        return "not_attempted" if (sample.error or "").startswith("not attempted: ") else "errored"
+    if sample.scores.get(metric) is not None:
+        return "invalid_score"
+    kinds = [
+        part.removeprefix(f"{metric}: ").partition(":")[0]
+        for part in (sample.error or "").split("; ")
+        if part.startswith(f"{metric}: ")
+    ]
+    return kinds[0] if kinds and kinds[0] in get_args(Kind) else "unknown"

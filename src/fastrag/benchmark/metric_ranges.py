@@ -1,0 +1,50 @@
+"""The lowest and highest scores of the metrics whose names say what they are.
+
+A result file carries names, not Metric objects; what a score could have been is known by name alone.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+
+from fastrag.errors import ConfigurationError
+
+Range = tuple[float, float]
+"""The lowest and the highest score there can be; an infinity where there is no limit."""
+
+_SHARES = re.compile(
+    r"(?:precision|recall|hit_rate|f1|mrr|map|ndcg|ndcg_exp)(?:@\d+)?|r_precision|exact_match|token_f1"
+)
+_AMOUNTS = frozenset({"latency_ms", "total_tokens", "cost_usd"})
+
+
+def range_of(metric: str, scores: Iterable[float] = (), known: Mapping[str, Range] | None = None) -> Range | None:
+    """What scores of ``metric`` lie between; None where that is not known.
+
+    Args:
+        metric: Its name.
+        scores: Some of its scores. One outside says that the name is another metric's, whose range is not known.
+        known: Ranges that the user knows; they come before those known by name.
+
+    Raises:
+        ConfigurationError: A range of ``known`` does not go upwards, or a score is outside of it.
+
+    >>> range_of("ndcg@10"), range_of("latency_ms"), range_of("politeness"), range_of("recall@5", [17.0])
+    ((0.0, 1.0), (0.0, inf), None, None)
+    """
+    if known is not None and metric in known:
+        low, high = known[metric]
+        if not low < high:
+            raise ConfigurationError(f"the range of {metric} must go upwards, not from {low!r} to {high!r}")
+        if outside := [score for score in scores if not low <= score <= high]:
+            raise ConfigurationError(f"{metric} has the score {outside[0]!r}, outside of its range {low!r} to {high!r}")
+        return float(low), float(high)
+    if _SHARES.fullmatch(metric):
+        named = (0.0, 1.0)
+    elif metric in _AMOUNTS:
+        named = (0.0, math.inf)
+    else:
+        return None
+    return named if all(named[0] <= score <= named[1] for score in scores) else None
