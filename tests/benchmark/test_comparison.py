@@ -1,156 +1,325 @@
-"""best(): failing more can never win, and it says why where nothing qualifies."""
+"""compare(): pairs are found, numbers are right, and no verdict says more than it may."""
 
-from datetime import UTC, datetime
+import random
+from dataclasses import replace
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastrag.benchmark import BenchmarkResult, DistributionSummary, SampleResult, StatusCounts, best
+from fastrag.benchmark import compare
+from fastrag.benchmark.paired_tests import paired_test
 from fastrag.errors import ConfigurationError
 
 ERRORED = "errored"
 NOT_APPLICABLE = "not applicable"
+ORDER = {"worse": 0, "no difference shown": 1, "equivalent": 2, "better": 3}
+
+score = st.integers(0, 20).map(lambda number: number / 20)
 
 
-def run(name, *scores, metric="m", higher=True, questions=None, with_samples=True):
-    """A result whose questions q0, q1, ... have these scores; None failed in the metric, ERRORED in the pipeline."""
-    samples = []
-    for i, score in enumerate(scores):
-        question = questions[i] if questions else f"q{i}"
-        if score == ERRORED:
-            samples.append(SampleResult(question, "errored", {metric: None}, error="ValueError: boom"))
-        elif score == NOT_APPLICABLE:
-            error = f"{metric}: not_applicable: no relevant_ids"
-            samples.append(SampleResult(question, "incomplete", {metric: None}, error=error))
-        elif score is None:
-            error = f"{metric}: metric_error: KeyError"
-            samples.append(SampleResult(question, "incomplete", {metric: None}, error=error))
-        else:
-            samples.append(SampleResult(question, "successful", {metric: score}))
-    summary = {metric: DistributionSummary.of([sample.scores[metric] for sample in samples])}
-    status = StatusCounts(
-        *(sum(s.status == status for s in samples) for status in ("successful", ERRORED, "incomplete"))
+def noisy(mean, n, seed, sd=0.1):
+    return np.clip(np.random.default_rng(seed).normal(mean, sd, n), 0, 1).tolist()
+
+
+def verdict(make_result, first, second, **options):
+    return compare(make_result("old", first), make_result("new", second), **options).of("ndcg@10").verdict
+
+
+def test_the_numbers_are_those_of_the_paired_test(make_result):
+    first, second = noisy(0.5, 30, 1), noisy(0.56, 30, 2)
+    found = compare(make_result("old", first), make_result("new", second)).of("ndcg@10", "new")
+    test = paired_test(first, second)
+    assert (found.n, found.mean_difference, found.t, found.p_t) == (30, test.mean, test.t, test.p)
+    assert (found.interval, found.d_z, found.p_holm) == (test.interval, test.d_z, test.p)
+    assert (found.wins, found.ties, found.losses) == (test.higher, 0, test.lower)
+    assert found.baseline_mean == pytest.approx(np.mean(first))
+    assert found.candidate_mean == pytest.approx(np.mean(second))
+    assert found.p_permutation == pytest.approx(found.p_t, abs=0.02)
+
+
+def test_better_and_worse(make_result):
+    low, high = noisy(0.4, 40, 1), noisy(0.6, 40, 2)
+    assert verdict(make_result, low, high) == "better"
+    assert verdict(make_result, high, low) == "worse"
+    assert verdict(make_result, low, noisy(0.4, 40, 3)) == "no difference shown"
+
+
+def test_lower_can_be_better(make_result):
+    slow = make_result("slow", latency_ms=[30.0, 31.0, 29.0, 33.0], higher={"latency_ms": False})
+    fast = make_result("fast", latency_ms=[10.0, 12.0, 11.0, 9.0], higher={"latency_ms": False})
+    found = compare(slow, fast).of("latency_ms")
+    assert (found.verdict, found.wins, found.losses, found.higher_is_better) == ("better", 4, 0, False)
+    assert found.mean_difference == pytest.approx(-20.25)
+
+
+def test_samples_pair_by_question_whatever_their_order(make_result):
+    first, second = noisy(0.5, 20, 1), noisy(0.6, 20, 2)
+    order = random.Random(4).sample(range(20), 20)
+    shuffled = make_result("new", [second[i] for i in order], questions=[f"q{i}" for i in order])
+    straight = make_result("new", second)
+    old = make_result("old", first)
+    assert compare(old, shuffled) == compare(old, straight)
+
+
+def test_what_does_not_pair_is_named(make_result):
+    old = make_result("old", [0.1, 0.2, 0.3, 0.4], questions=["a", "b", "b", "c"])
+    new = make_result("new", [0.1, 0.2, 0.3], questions=["b", "a", "d"])
+    pairing = compare(old, new).pairings[0]
+    assert pairing.candidate == "new"
+    assert (pairing.pairs, pairing.unpaired) == (2, 3)
+    assert pairing.only_in_baseline == ("b (occurrence 2)", "c")
+    assert pairing.only_in_candidate == ("d",)
+
+
+def test_runs_without_a_common_question_cannot_be_told_apart(make_result):
+    found = compare(make_result("old", [0.1]), make_result("new", [0.9], questions=["other"])).of("ndcg@10")
+    assert (found.n, found.verdict, found.p_holm, found.mean_difference) == (0, "cannot say", None, None)
+    assert "0 questions" in found.reason
+
+
+def test_repeats_count_once(make_result):
+    questions = [f"q{i // 3}" for i in range(30)]
+    first, second = noisy(0.5, 30, 5), noisy(0.6, 30, 6)
+    found = compare(make_result("old", first, questions=questions), make_result("new", second, questions=questions)).of(
+        "ndcg@10"
     )
-    direction = {} if higher is None else {metric: higher}
-    return BenchmarkResult(name, datetime.now(UTC), status, summary, samples if with_samples else [], 1.0, direction)
+    test = paired_test(np.reshape(first, (10, 3)).mean(1).tolist(), np.reshape(second, (10, 3)).mean(1).tolist())
+    assert found.n == 10
+    assert found.p_t == pytest.approx(test.p)
 
 
-def test_the_higher_mean_wins():
-    low, high = run("low", 0.1, 0.2), run("high", 0.3, 0.4)
-    assert best([low, high], "m") is high
-    assert best(iter([high, low]), "m") is high
+def test_the_order_of_repeats_does_not_matter(make_result):
+    questions = [f"q{i // 2}" for i in range(20)]
+    swapped = [i ^ 1 for i in range(20)]
+    first, second = noisy(0.5, 20, 5), noisy(0.6, 20, 6)
+    second[3] = ERRORED
+    old = make_result("old", first, questions=questions)
+    found = compare(old, make_result("new", second, questions=questions))
+    again = compare(old, make_result("new", [second[i] for i in swapped], questions=questions))
+    assert found == again
+    assert found.of("ndcg@10").lost == ("q1",)
 
 
-def test_the_lower_mean_wins_where_lower_is_better():
-    fast, slow = run("fast", 10.0, 20.0, higher=False), run("slow", 30.0, 40.0, higher=False)
-    assert best([slow, fast], "m") is fast
+def test_holm_is_over_all_metrics_and_candidates(make_result):
+    old = make_result("old", mrr=noisy(0.5, 30, 1), recall=noisy(0.5, 30, 2))
+    news = [make_result(f"new{i}", mrr=noisy(0.54, 30, 10 + i), recall=noisy(0.54, 30, 20 + i)) for i in range(2)]
+    found = compare(old, *news)
+    assert found.family_size == 4
+    assert len(found.comparisons) == 4
+    smallest = min(found.comparisons, key=lambda one: one.p_t)
+    assert smallest.p_holm == pytest.approx(4 * smallest.p_t)
+    alone = compare(old, news[0], metrics=["mrr"]).of("mrr")
+    assert alone.p_holm == alone.p_t
+    assert alone.smallest_detectable < found.of("mrr", "new0").smallest_detectable
 
 
-def test_of_equals_the_first_wins():
-    first, second = run("first", 0.5, 0.5), run("second", 0.25, 0.75)
-    assert best([first, second], "m") is first
-    assert best([second, first], "m") is second
+def test_the_order_of_candidates_does_not_matter(make_result):
+    old = make_result("old", noisy(0.5, 30, 1))
+    news = [make_result(f"new{i}", noisy(0.5 + i / 40, 30, 2 + i)) for i in range(3)]
+    forward, backward = compare(old, *news), compare(old, *reversed(news))
+    assert {one.candidate: one for one in forward.comparisons} == {one.candidate: one for one in backward.comparisons}
 
 
-def test_crashing_on_the_hard_questions_does_not_win():
-    honest = run("honest", *[1.0] * 5, *[0.4] * 5)
-    survivor = run("survivor", *[1.0] * 5, *[ERRORED] * 5)
-    assert best([survivor, honest], "m") is honest
+def test_a_metric_that_only_one_has_is_not_compared(make_result):
+    found = compare(
+        make_result("old", mrr=[0.1, 0.2], recall=[1.0, 0.0]), make_result("new", mrr=[0.1, 0.2], f1=[1.0, 1.0])
+    )
+    assert found.metrics == ("mrr", "recall")
+    assert [one.metric for one in found.comparisons] == ["mrr"]
+    assert found.not_compared == (("new", "recall"), ("new", "f1"))
 
 
-def test_within_the_floor_only_common_questions_count():
-    honest = run("honest", *[0.8] * 19, 0.0)
-    skipper = run("skipper", *[0.79] * 19, ERRORED)
-    assert best([skipper, honest], "m") is honest  # its summary's mean is lower, 0.76 to 0.79
+def test_compared_with_itself(make_result):
+    result = make_result("same", [*noisy(0.5, 20, 1), ERRORED])
+    found = compare(result, result).of("ndcg@10")
+    assert (found.verdict, found.p_holm, found.p_permutation, found.mean_difference) == ("no difference shown", 1, 1, 0)
 
 
-def test_a_judge_that_fails_does_not_win_either():
-    assert best([run("judged", 0.5, 0.5), run("unjudged", 1.0, None)], "m").name == "judged"
+def test_a_constant_difference_has_no_spread(make_result):
+    few = compare(make_result("old", [0.25] * 4), make_result("new", [0.5] * 4)).of("ndcg@10")
+    assert (few.verdict, few.p_t, few.p_holm, few.d_z, few.smallest_detectable) == (
+        "cannot say",
+        None,
+        None,
+        None,
+        None,
+    )
+    assert "the same" in few.reason
+    many = compare(
+        make_result("old", total_tokens=[100.0 + i for i in range(40)], higher={"total_tokens": False}),
+        make_result("new", total_tokens=[110.0 + i for i in range(40)], higher={"total_tokens": False}),
+    ).of("total_tokens")
+    assert (many.verdict, many.p_t, many.p_holm) == ("worse", None, 1 / 10_000)
 
 
-def test_questions_that_nobody_can_be_measured_on_do_not_count_against():
-    assert best([run("a", 0.5, *[NOT_APPLICABLE] * 9), run("b", 0.6, *[NOT_APPLICABLE] * 9)], "m").name == "b"
+def test_equivalence_within_a_margin(make_result):
+    first = noisy(0.5, 100, 1)
+    second = [score + error for score, error in zip(first, noisy(0.5, 100, 2, sd=0.02), strict=True)]
+    second = [score - 0.5 for score in second]
+    old, new = make_result("old", first), make_result("new", second)
+    ranges = {"ndcg@10": (-1.0, 2.0)}
+    assert compare(old, new, margin=0.02, ranges=ranges).of("ndcg@10").verdict == "equivalent"
+    assert compare(old, new, margin={"ndcg@10": 0.002}, ranges=ranges).of("ndcg@10").verdict == "no difference shown"
+    assert compare(old, new).of("ndcg@10").p_equivalence is None
 
 
-def test_nothing_qualifies():
-    with pytest.raises(ConfigurationError) as caught:
-        best([run("a", 1.0, ERRORED), run("b", ERRORED, ERRORED)], "m")
-    message = str(caught.value)
-    assert "at least 90%" in message
-    assert "a: measured 1 of 2 measurable questions (50%)" in message
-    assert "b: measured 0 of 2" in message
+def test_a_margin_makes_small_differences_that_are_sure_equivalent(make_result):
+    first = [0.5] * 50
+    second = [0.51 + (i % 3) / 1000 for i in range(50)]
+    assert verdict(make_result, first, second) == "better"
+    assert verdict(make_result, first, second, margin=0.05) == "equivalent"
 
 
-def test_the_floor_can_be_moved():
-    half = run("half", 1.0, ERRORED)
-    assert best([half], "m", min_coverage=0.5) is half
-    with pytest.raises(ConfigurationError):
-        best([run("none", ERRORED)], "m", min_coverage=0.0)
+def test_coverage_and_its_reasons(make_result):
+    new = make_result("new", [0.5, 0.6, ERRORED, None, NOT_APPLICABLE])
+    found = compare(make_result("old", [0.5, 0.4, 0.3, 0.2, NOT_APPLICABLE]), new).of("ndcg@10")
+    coverage = found.candidate_coverage
+    assert (coverage.measured, coverage.measurable, coverage.asked, coverage.share) == (2, 4, 5, 0.5)
+    assert coverage.reasons == {"errored": 1, "metric_error": 1, "not_applicable": 1}
+    assert (found.lost, found.gained, found.n) == (("q2", "q3"), (), 2)
+    assert found.verdict == "cannot say"
+    assert found.reason == "new measured 2 of 4 samples (50.0%, below 90.0%)"
+    assert found.difference_bounds.worst == pytest.approx((0.0 + 0.2 - 0.3 - 0.2) / 4)
+    assert found.difference_bounds.best == pytest.approx((0.0 + 0.2 + 0.7 + 0.8) / 4)
 
 
-@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan")])
-def test_the_floor_is_a_share(value):
-    with pytest.raises(ConfigurationError, match="min_coverage"):
-        best([run("a", 1.0)], "m", min_coverage=value)
+def test_bounds_need_a_range(make_result):
+    old, new = make_result("old", kindness=[0.5, 0.4, 0.3]), make_result("new", kindness=[0.5, 0.6, ERRORED])
+    assert compare(old, new).of("kindness").difference_bounds is None
+    assert compare(old, new, ranges={"kindness": (0, 5)}).of("kindness").difference_bounds is not None
+    latencies = make_result("new", latency_ms=[1.0, 2.0, ERRORED], higher={"latency_ms": False})
+    whole = make_result("old", latency_ms=[1.0, 2.0, 3.0], higher={"latency_ms": False})
+    assert compare(whole, latencies).of("latency_ms").difference_bounds is None
 
 
-def test_an_unknown_metric_names_those_there_are():
-    with pytest.raises(ConfigurationError, match=r"no result has the metric 'ndcg'; there are: m"):
-        best([run("a", 1.0)], "ndcg")
+def test_failing_on_the_hard_questions_does_not_win(make_result):
+    first = [*noisy(0.5, 45, 1, sd=0.02), *[0.5] * 5]
+    survivor = [*[score + 0.01 for score in first[:45]], *[ERRORED] * 5]
+    found = compare(
+        make_result("old", first),
+        make_result("new", [s + i % 2 / 500 if s != ERRORED else s for i, s in enumerate(survivor)]),
+    ).of("ndcg@10")
+    assert found.p_holm < 0.001
+    assert found.verdict == "cannot say"
+    assert "failed on could undo it" in found.reason
 
 
-def test_no_results():
-    with pytest.raises(ConfigurationError, match="no results"):
-        best([], "m")
+def test_few_failures_do_not_undo_what_is_clear(make_result):
+    first, second = noisy(0.3, 60, 1, sd=0.05), noisy(0.6, 60, 2, sd=0.05)
+    second[7] = ERRORED
+    assert verdict(make_result, first, second) == "better"
+    assert verdict(make_result, second, first) == "worse"
 
 
-def test_something_else_than_results():
-    with pytest.raises(ConfigurationError, match="str"):
-        best(["results.json"], "m")
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_a_failure_more_never_improves_a_verdict(make_result, data):
+    n = data.draw(st.integers(4, 25))
+    shift = data.draw(st.sampled_from([0.0, 0.1, 0.3]))
+    old = data.draw(st.lists(st.one_of(score, st.just(ERRORED)) if shift == 0 else score, min_size=n, max_size=n))
+    sign = data.draw(st.sampled_from([-1, 1]))
+    noise = data.draw(st.lists(score, min_size=n, max_size=n))
+    new = [
+        other if base == ERRORED else min(1.0, max(0.0, base + sign * shift + (other - 0.5) / 4))
+        for base, other in zip(old, noise, strict=True)
+    ]
+    margin = data.draw(st.none() | st.sampled_from([0.02, 0.2]))
+    metric = data.draw(st.sampled_from(["ndcg@10", "kindness"]))
+    before = None
+    for position in data.draw(st.permutations(range(n)))[: n // 2]:
+        comparison = compare(
+            make_result("old", **{metric: old}),
+            make_result("new", **{metric: new}),
+            margin=margin,
+            min_coverage=0.0,
+            permutations=9,
+        ).of(metric)
+        if before in ORDER and comparison.verdict in ORDER:
+            assert ORDER[comparison.verdict] <= ORDER[before]
+        before = comparison.verdict
+        if old[position] != ERRORED:
+            new[position] = ERRORED
 
 
-def test_a_result_without_the_metric_is_no_candidate():
-    assert best([run("other", 1.0, metric="x"), run("a", 0.1)], "m").name == "a"
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(score, score | st.just(ERRORED), score | st.none()), min_size=2, max_size=25))
+def test_swapping_turns_every_sign_and_keeps_p(make_result, rows):
+    questions = [f"q{i // 2}" for i in range(len(rows))]
+    both = [make_result(name, mrr=[row[i] for row in rows], questions=questions) for name, i in (("a", 1), ("b", 2))]
+    one, other = (compare(first, second, min_coverage=0).of("mrr") for first, second in (both, reversed(both)))
+    assert (one.p_t, one.p_holm, one.p_permutation, one.n) == (other.p_t, other.p_holm, other.p_permutation, other.n)
+    assert (one.wins, one.ties, one.losses) == (other.losses, other.ties, other.wins)
+    assert (one.lost, one.gained) == (other.gained, other.lost)
+    for name in ("mean_difference", "t", "d_z"):
+        value = getattr(one, name)
+        assert getattr(other, name) == (None if value is None else -value)
+    flipped = {"better": "worse", "worse": "better"}
+    assert other.verdict == flipped.get(one.verdict, one.verdict)
 
 
-def test_results_that_disagree_on_the_direction_are_refused():
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(score, score), min_size=2, max_size=25), st.integers(-8, 8))
+def test_a_constant_added_to_both_changes_nothing(make_result, rows, constant):
+    def compared(shift):
+        old, new = ([row[i] + shift for row in rows] for i in (0, 1))
+        return compare(make_result("old", kindness=old), make_result("new", kindness=new)).of("kindness")
+
+    plain, shifted = compared(0), compared(constant)
+    assert shifted.verdict == plain.verdict
+    assert (shifted.wins, shifted.ties, shifted.losses) == (plain.wins, plain.ties, plain.losses)
+    for name in ("mean_difference", "p_t", "p_holm", "p_permutation", "d_z"):
+        value = getattr(plain, name)
+        assert getattr(shifted, name) == (value and pytest.approx(value, rel=1e-6, abs=1e-9)), name
+
+
+def test_the_seed_decides_the_random_flips(make_result):
+    old, new = make_result("old", noisy(0.5, 40, 1)), make_result("new", noisy(0.53, 40, 2))
+    one, again, other = (compare(old, new, seed=seed, permutations=199) for seed in (1, 1, 2))
+    assert one == again
+    assert one.of("ndcg@10").p_permutation != other.of("ndcg@10").p_permutation
+    assert one.of("ndcg@10") == replace(other.of("ndcg@10"), p_permutation=one.of("ndcg@10").p_permutation)
+
+
+def test_which_comparison_is_asked_for(make_result):
+    old = make_result("old", [0.1, 0.2])
+    found = compare(old, make_result("x", [0.1, 0.2]), make_result("y", [0.1, 0.2]))
+    assert found.of("ndcg@10", "y").candidate == "y"
+    with pytest.raises(ConfigurationError, match="more than one"):
+        found.of("ndcg@10")
+    with pytest.raises(ConfigurationError, match=r"no comparison is of mrr; there are: ndcg@10 of x, ndcg@10 of y"):
+        found.of("mrr")
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"metrics": ["mrr"]}, r"does not have the metric 'mrr'; it has: ndcg@10"),
+        ({"metrics": "mrr"}, "list of names"),
+        ({"metrics": []}, "no metric in common"),
+        ({"alpha": 0}, "alpha"),
+        ({"min_coverage": 2}, "min_coverage"),
+        ({"margin": 0}, "margin"),
+        ({"margin": {"mrr": 0.1}}, "margin for 'mrr'"),
+        ({"permutations": 0}, "permutations"),
+        ({"seed": -1}, "seed"),
+        ({"ranges": {"ndcg@10": (1, 0)}}, "upwards"),
+        ({"ranges": {"ndcg@10": (0.5, 1)}}, "outside"),
+    ],
+)
+def test_wrong_arguments(make_result, options, match):
+    with pytest.raises(ConfigurationError, match=match):
+        compare(make_result("old", [0.1, 0.2]), make_result("new", [0.1, 0.2]), **options)
+
+
+def test_wrong_results(make_result):
+    result = make_result("old", [0.1, 0.2])
+    with pytest.raises(ConfigurationError, match="no candidate"):
+        compare(result)
+    with pytest.raises(ConfigurationError, match="not str"):
+        compare(result, "new.json")
+    with pytest.raises(ConfigurationError, match="new has no samples"):
+        compare(result, replace(make_result("new", [0.1]), samples=[]))
     with pytest.raises(ConfigurationError, match="disagree"):
-        best([run("a", 1.0, higher=True), run("b", 1.0, higher=False)], "m")
-
-
-def test_a_result_that_does_not_say_follows_the_others():
-    assert best([run("a", 1.0, higher=None), run("b", 2.0, higher=False)], "m").name == "a"
-    assert best([run("a", 1.0, higher=None), run("b", 2.0, higher=None)], "m").name == "b"
-
-
-def test_results_without_samples_are_compared_by_their_summaries():
-    assert best([run("a", 0.1, with_samples=False), run("b", 0.2, with_samples=False)], "m").name == "b"
-    assert best([run("a", 0.1, with_samples=False), run("b", 0.2, ERRORED, with_samples=False)], "m").name == "a"
-
-
-def test_runs_over_other_questions_cannot_be_compared():
-    with pytest.raises(ConfigurationError, match="no question was measured"):
-        best([run("a", 1.0), run("b", 0.5, questions=["another"])], "m")
-
-
-def test_a_question_asked_twice_pairs_by_occurrence():
-    first = run("first", 0.2, 0.9, questions=["q", "q"])
-    second = run("second", 0.6, 0.6, questions=["q", "q"])
-    assert best([first, second], "m") is second
-
-
-scores = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=10, max_size=30)
-
-
-@given(scores=scores, data=st.data())
-def test_a_failure_more_never_makes_a_winner(scores, data):
-    rival = run("rival", *data.draw(st.permutations(scores)))
-    loser = run("loser", *scores)
-    if best([rival, loser], "m") is loser:
-        return
-    failing = list(scores)
-    failing[data.draw(st.integers(0, len(scores) - 1))] = ERRORED
-    # On common questions the order may change, but never through the failed question's own low score.
-    winner = best([rival, run("failing", *failing)], "m", min_coverage=1.0)
-    assert winner is rival
+        compare(result, make_result("new", [0.1], higher={"ndcg@10": False}))
