@@ -70,9 +70,7 @@ def main() -> None:
     options = parser.parse_args()
     sets = [*ragchecker(options.folder / "ragchecker_meta"), *wice(options.folder / "wice")]
 
-    print(
-        "Means: what people say of all items, what the judge says, what some labels say, and judge and labels together"
-    )
+    print("Means of all items by people and by the judge; then by some labels alone, and by judge and labels together")
     print(ROW.format("", "people", "judge", "labels alone", "corrected", "weight"))
     for name, judged, labels, _ in sets:
         drawn = random.Random(options.seed).sample(sorted(labels), round(options.labelled * len(labels)))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fastrag.benchmark.metrics.base import DistributionSummary
+from fastrag.benchmark.report.texts import decimals_for, one_line
 from fastrag.benchmark.results import BenchmarkResult
 from fastrag.benchmark.statistics import mean_interval
 
@@ -39,10 +40,10 @@ def results_table(results: Sequence[BenchmarkResult]) -> Table:
     for heading in ("mean", "95 % interval", "n", "cov", "p50", "p95"):
         table.add_column(heading, justify="right", no_wrap=True)
     for name in dict.fromkeys(name for result in results for name in result.summary):
-        table.add_row(f"[bold]{escape(_line(name))}[/bold]")
+        table.add_row(f"[bold]{escape(one_line(name))}[/bold]")
         for result in results:
             if name in result.summary:
-                table.add_row(f"  {escape(_line(result.name))}", *_cells(result, name))
+                table.add_row(f"  {escape(one_line(result.name))}", *_cells(result, name))
     return table
 
 
@@ -51,15 +52,15 @@ def trouble_lines(result: BenchmarkResult) -> list[str]:
     counts = result.status
     asked = counts.successful + counts.errored + counts.incomplete
     lines = [
-        f"{_line(result.name)}: {asked} questions in {result.duration_s:.1f} s: {counts.successful} successful, "
+        f"{one_line(result.name)}: {asked} questions in {result.duration_s:.1f} s: {counts.successful} successful, "
         f"{counts.errored} errored, {counts.incomplete} incomplete"
     ]
     reasons: Counter[str] = Counter()
     for sample in result.samples:
         if sample.status == "errored":
-            reasons[f"errored: {_line(sample.error or 'no reason recorded')}"] += 1
+            reasons[f"errored: {one_line(sample.error or 'no reason recorded')}"] += 1
         elif sample.status == "incomplete":
-            reasons.update(map(_line, _by_reason(sample.error or "no reason recorded")))
+            reasons.update(map(one_line, _by_reason(sample.error or "no reason recorded")))
     lines += [f"  {count} x {reason}" for reason, count in reasons.most_common(_REASONS_SHOWN)]
     if len(reasons) > _REASONS_SHOWN:
         lines.append(f"  and {len(reasons) - _REASONS_SHOWN} other reasons")
@@ -82,7 +83,7 @@ def _cells(result: BenchmarkResult, name: str) -> tuple[str, ...]:
     if summary.count == 0:
         return _ABSENT, _ABSENT, n, _ABSENT, _ABSENT, _ABSENT
     interval = mean_interval([sample.scores.get(name) for sample in result.samples])
-    decimals = _decimals(summary)
+    decimals = decimals_for([summary.min, summary.max], [summary.mean, summary.median])
     p95 = summary.percentiles.get("p95")
     return (
         f"{summary.mean:.{decimals}f}",
@@ -94,15 +95,6 @@ def _cells(result: BenchmarkResult, name: str) -> tuple[str, ...]:
     )
 
 
-def _decimals(summary: DistributionSummary) -> int:
-    # Three for scores from 0 to 1, fewer for milliseconds and token counts, more for fractions of a cent.
-    largest = max(abs(summary.min), abs(summary.max))
-    if largest <= 1:
-        return 3 if largest >= 0.01 or largest == 0 else 6
-    typical = max(abs(summary.mean), abs(summary.median))
-    return 0 if typical >= 1000 else 1 if typical >= 10 else 2
-
-
 def _mark(summary: DistributionSummary) -> str:
     # With fewer than 20 values the 95th percentile is little more than the largest of them.
     return "" if summary.count >= 20 else "*"
@@ -111,8 +103,3 @@ def _mark(summary: DistributionSummary) -> str:
 def _marks(results: Sequence[BenchmarkResult]) -> str:
     marked = any(_mark(summary) for result in results for summary in result.summary.values() if summary.count)
     return " *: from fewer than 20 values." if marked else ""
-
-
-def _line(text: str) -> str:
-    """``text`` on one line, without control characters: a reply must not steer the terminal."""
-    return "".join(character if character.isprintable() else " " for character in text)[:160]
