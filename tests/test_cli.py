@@ -43,7 +43,7 @@ def test_help_teaches(capsys):
     assert "Exit codes" in out
 
 
-@pytest.mark.parametrize("command", ["demo", "ingest", "ask", "show", "best"])
+@pytest.mark.parametrize("command", ["demo", "ingest", "ask", "show", "best", "compare"])
 def test_every_command_has_examples(command, capsys):
     with pytest.raises(SystemExit) as caught:
         main([command, "--help"])

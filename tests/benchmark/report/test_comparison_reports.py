@@ -3,6 +3,7 @@
 import io
 import json
 from dataclasses import replace
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -121,7 +122,7 @@ def test_markdown_shows_hostile_names_as_they_are(hostile):
     assert sum(token.type == "heading_open" for token in tokens) == 1
     cells = [
         "".join(child.content for child in token.children)
-        for before, token in zip(tokens, tokens[1:], strict=False)
+        for before, token in pairwise(tokens)
         if before.type == "td_open"
     ]
     assert len(cells) % 9 == 0

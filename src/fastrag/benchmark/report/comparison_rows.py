@@ -98,9 +98,9 @@ def notes(comparison: Comparison) -> list[str]:
 def legend(comparison: Comparison) -> str:
     """What the columns are."""
     return (
-        f"mean: over the n questions that both measured. diff: run minus baseline. p: paired t, adjusted for "
-        f"{comparison.family_size} tests (Holm). cov: measured of measurable, whole run. Verdicts at "
-        f"{comparison.alpha:g}."
+        "mean: over the n questions that both measured. diff: run minus baseline, each with its own interval. "
+        f"p: paired t, adjusted for {comparison.family_size} tests (Holm). "
+        f"cov: measured of measurable, whole run. Verdicts at {comparison.alpha:g}."
     )
 
 
@@ -161,6 +161,5 @@ def _number(value: float | None, decimals: int, *, sign: str = "-") -> str:
 
 
 def _share(coverage: Coverage) -> str:
-    share = coverage.share
-    # 999 of 1000 is not all of them.
-    return ABSENT if share is None else f"{int(share * 100)}%"
+    # Rounded down: 999 of 1000 is not all of them.
+    return f"{100 * coverage.measured // coverage.measurable}%" if coverage.measurable else ABSENT

@@ -1,6 +1,6 @@
 """The ``fastrag`` command: one thin subcommand per capability.
 
-Exit codes: 0 done, 1 the job failed, 2 wrong usage, 130 interrupted.
+Exit codes: 0 done, 1 the job failed, 2 wrong usage, 130 interrupted; ``compare`` has more (`fastrag.cli.compare`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from fastrag.cli import compare
 from fastrag.errors import FastRAGError
 
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     1
     """
     options = _parser().parse_args(arguments)
-    command: Callable[[argparse.Namespace], None] = options.command
+    command: Callable[[argparse.Namespace], int | None] = options.command
     try:
-        command(options)
+        exit_code = command(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         _say("interrupted")
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             _say(f"unexpected error: {type(error).__name__}: {error} (see the traceback with --debug)")
         return 1
-    return 0
+    return exit_code or 0
 
 
 def _demo(options: argparse.Namespace) -> None:
@@ -201,19 +202,22 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="fastrag",
         description="Index documents, ask them questions, and benchmark retrieval-augmented pipelines honestly.",
-        epilog="Start with: fastrag demo\nExit codes: 0 done, 1 the job failed, 2 wrong usage, 130 interrupted.",
+        epilog="Start with: fastrag demo\nExit codes: 0 done, 1 the job failed, 2 wrong usage, 130 interrupted;\n"
+        "compare has more, see: fastrag compare --help",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=_version())
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    def command(name: str, run: Callable[[argparse.Namespace], None], about: str, examples: str) -> _Parser:
+    def command(
+        name: str, run: Callable[[argparse.Namespace], int | None], about: str, examples: str, notes: str = ""
+    ) -> _Parser:
         made: _Parser = commands.add_parser(
             name,
             help=about,
             description=about[0].upper() + about[1:] + ".",
-            epilog="examples:\n" + "\n".join(f"  {line}" for line in examples.splitlines()),
+            epilog="examples:\n" + "\n".join(f"  {line}" for line in examples.splitlines()) + notes,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         made.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
@@ -295,6 +299,15 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SHARE",
         help="share of the measurable questions that a result must have measured (default: %(default)s)",
     )
+
+    comparing = command(
+        "compare",
+        lambda options: compare.run(options, comparing, _console()),
+        "compare results with a baseline, metric by metric, and fail where a change made one worse",
+        compare.EXAMPLES,
+        compare.NOTES,
+    )
+    compare.add_arguments(comparing)
     return parser
 
 
@@ -324,7 +337,3 @@ def _version() -> str:
     from importlib.metadata import version
 
     return f"fastrag {version('fastrag')}"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,201 @@
+"""``fastrag compare``: what a change did to each metric, and whether it may pass."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import math
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastrag.errors import FastRAGError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fastrag.benchmark import BenchmarkResult
+    from fastrag.benchmark.comparison_records import Comparison
+    from fastrag.benchmark.gate import GateReport
+
+EXAMPLES = """\
+fastrag compare base.json new.json
+fastrag compare base.json new.json --metric ndcg@10 --metric latency_ms --fail-on worse
+fastrag compare base.json new.json --margin ndcg@10=0.02 --fail-on not-equivalent
+fastrag compare base.json a.json b.json --format junit -o compare.xml"""
+
+NOTES = """
+
+exit codes:
+  0  passed
+  3  regression: what --fail-on says
+  4  coverage too low: a run measured less than --min-coverage
+  5  cannot say, with --strict only
+  2  wrong usage
+  1  the job failed: a file that is no result, a metric that nobody has
+
+Of several the first in this order counts: 3, 4, 5. Where GITHUB_STEP_SUMMARY is set, the report is appended to that
+file as Markdown."""
+
+_WIDTH_IN_FILES = 100
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.add_argument("base", type=Path, metavar="BASE", help="the result to compare with")
+    parser.add_argument(
+        "new", nargs="+", type=Path, metavar="NEW", help="results to compare with it, or folders of them"
+    )
+    parser.add_argument(
+        "--metric",
+        action="append",
+        metavar="NAME",
+        help="compare this metric only; may be repeated. Fewer metrics, smaller differences that can be shown",
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=["worse", "not-equivalent", "not-better"],
+        default="worse",
+        help="worse: what is shown to be worse; not-equivalent: all but what is shown to be better or, within "
+        "--margin, equivalent; not-better: all but what is shown to be better (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--margin",
+        action="append",
+        type=_margin,
+        metavar="[NAME=]X",
+        help="differences smaller than X do not matter: in the metric's unit, for one metric or for all; may be "
+        "repeated",
+    )
+    parser.add_argument(
+        "--min-coverage",
+        type=_share,
+        default=0.9,
+        metavar="SHARE",
+        help="share of the measurable questions that each run must have measured (default: %(default)s)",
+    )
+    parser.add_argument("--strict", action="store_true", help="fail also where nothing can be said")
+    parser.add_argument(
+        "--format",
+        choices=["text", "markdown", "json", "junit"],
+        default="text",
+        help="form of the report (default: %(default)s)",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="write the report there, and the table to the terminal"
+    )
+
+
+def run(options: argparse.Namespace, parser: argparse.ArgumentParser, console: Console) -> int:
+    """Compare, report, and give the exit code."""
+    from fastrag.benchmark import BenchmarkResult, compare
+    from fastrag.benchmark.gate import gate
+    from fastrag.benchmark.report.comparison_text import print_comparison
+    from fastrag.benchmark.report.markdown import comparison_markdown
+    from fastrag.benchmark.result_file import load_all
+
+    if options.fail_on == "not-equivalent" and not options.margin:
+        parser.error("--fail-on not-equivalent needs --margin: how small a difference does not matter")
+    baseline = BenchmarkResult.load(options.base)
+    comparison = compare(
+        baseline,
+        *load_all(options.new),
+        metrics=options.metric,
+        margin=_margins(options, baseline),
+        min_coverage=options.min_coverage,
+    )
+    report = gate(comparison, fail_on=options.fail_on, strict=options.strict)
+    if options.output is not None:
+        _write(options.output, _rendered(comparison, report, options.format))
+    if options.output is not None or options.format == "text":
+        print_comparison(comparison, console, report)
+    else:
+        _print(_rendered(comparison, report, options.format))
+    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+        _append(Path(summary), comparison_markdown(comparison, report))
+    return report.exit_code
+
+
+def _margins(options: argparse.Namespace, baseline: BenchmarkResult) -> dict[str, float] | None:
+    if not options.margin:
+        return None
+    for_all = {
+        metric: margin
+        for name, margin in options.margin
+        if name is None
+        for metric in options.metric or baseline.summary
+    }
+    return for_all | {name: margin for name, margin in options.margin if name is not None}
+
+
+def _rendered(comparison: Comparison, report: GateReport, form: str) -> str:
+    if form == "markdown":
+        from fastrag.benchmark.report.markdown import comparison_markdown
+
+        return comparison_markdown(comparison, report)
+    if form == "json":
+        from fastrag.benchmark.report.comparison_json import comparison_dict
+
+        return json.dumps(comparison_dict(comparison, report), indent=2, allow_nan=False) + "\n"
+    if form == "junit":
+        from fastrag.benchmark.report.junit import junit_xml
+
+        return junit_xml(comparison, report)
+    from rich.console import Console
+
+    from fastrag.benchmark.report.comparison_text import print_comparison
+
+    stream = io.StringIO()
+    print_comparison(comparison, Console(file=stream, width=_WIDTH_IN_FILES, no_color=True), report)
+    return stream.getvalue()
+
+
+def _print(text: str) -> None:
+    if (sys.stdout.encoding or "utf-8").lower().replace("-", "") != "utf8":
+        # The XML says that it is UTF-8; references mean the same in any encoding, in Markdown too. JSON is ASCII.
+        text = text.encode("ascii", "xmlcharrefreplace").decode("ascii")
+    sys.stdout.write(text)
+
+
+def _write(path: Path, text: str) -> None:
+    from fastrag._support.files import write_atomically
+
+    try:
+        write_atomically(path, text.encode("utf-8"))
+    except OSError as error:
+        raise FastRAGError(f"{path}: the report could not be written: {error.strerror or error}") from error
+
+
+def _append(path: Path, text: str) -> None:
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise FastRAGError(f"GITHUB_STEP_SUMMARY: {path} could not be written: {error.strerror or error}") from error
+
+
+def _margin(text: str) -> tuple[str | None, float]:
+    name, equals, number = text.rpartition("=")
+    margin = _number(number)
+    if margin <= 0 or (equals and not name):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number above 0 nor METRIC=NUMBER")
+    return name or None, margin
+
+
+def _share(text: str) -> float:
+    share = _number(text)
+    if not 0 <= share <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not from 0 to 1")
+    return share
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number")
+    return number
