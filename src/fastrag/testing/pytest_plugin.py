@@ -1,0 +1,215 @@
+"""A plugin for pytest: run a benchmark in a test and hold it against a stored baseline.
+
+It comes with ``pip install 'fastrag[pytest]'`` and loads by itself. The first time, and whenever a change is meant,
+``pytest --fastrag-update-baseline`` stores the baselines; after that the test fails where `fastrag compare` would::
+
+    def test_retrieval_has_not_become_worse(rag_benchmark):
+        benchmark = Benchmark(my_pipeline(), read_samples("samples.jsonl"), [NDCG(10)])
+        rag_benchmark.check(benchmark, "my-pipeline")
+
+It needs neither pytest-asyncio nor anyio; in a test that is async by one of them, ``await check_async(...)``.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+# pytest loads this module whenever it starts, with or without a benchmark: everything else is imported when used.
+if TYPE_CHECKING:
+    from fastrag.benchmark import Benchmark, BenchmarkResult, Comparison
+    from fastrag.benchmark.gate import FailOn, GateReport
+
+_PROPERTY = "fastrag"
+_WIDTH = 100
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options ``--fastrag-update-baseline`` and ``--fastrag-results``."""
+    group = parser.getgroup("fastrag", "RAG benchmarks against a baseline")
+    group.addoption(
+        "--fastrag-update-baseline",
+        action="store_true",
+        help="store what the benchmarks measure as the new baselines instead of comparing with the old ones",
+    )
+    group.addoption(
+        "--fastrag-results",
+        metavar="DIR",
+        type=Path,
+        help="keep the result of every benchmark in this folder, for fastrag compare or fastrag show",
+    )
+
+
+@pytest.fixture
+def rag_benchmark(request: pytest.FixtureRequest) -> RagBenchmark:
+    """Runs benchmarks and holds them against stored baselines: a `RagBenchmark`."""
+    return RagBenchmark(
+        request.node,
+        update=request.config.getoption("--fastrag-update-baseline"),
+        results=request.config.getoption("--fastrag-results"),
+    )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List what every benchmark came to, passed ones too."""
+    lines = [
+        f"{report.nodeid}: {value}"
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if isinstance(report, pytest.TestReport) and report.when == "call"
+        for name, value in report.user_properties
+        if name == _PROPERTY
+    ]
+    if lines:
+        terminalreporter.section("fastrag benchmarks")
+        for line in lines:
+            terminalreporter.write_line(line)
+
+
+class RagBenchmark:
+    """What the fixture ``rag_benchmark`` gives a test."""
+
+    def __init__(self, node: pytest.Item, *, update: bool, results: Path | None) -> None:
+        self._node = node
+        self._update = update
+        self._results = results
+
+    def check(
+        self,
+        benchmark: Benchmark,
+        name: str,
+        *,
+        baseline: str | Path | None = None,
+        metrics: Sequence[str] | None = None,
+        fail_on: FailOn = "worse",
+        margin: float | Mapping[str, float] | None = None,
+        min_coverage: float = 0.9,
+        strict: bool = False,
+    ) -> BenchmarkResult:
+        """Run the benchmark and fail the test where the result may not pass beside the baseline.
+
+        With ``--fastrag-update-baseline`` the result becomes the baseline instead, if it measured enough.
+
+        Args:
+            benchmark: What to run.
+            name: The result's name.
+            baseline: The result file to compare with; a relative path counts from the test file's folder. None:
+                ``baselines/NAME.json`` there.
+            metrics: Which count; None is all that the baseline has.
+            fail_on: ``"worse"``, ``"not-equivalent"`` or ``"not-better"``; see `fastrag.benchmark.gate.gate`.
+            margin: Differences below this do not matter; see `fastrag.benchmark.compare`.
+            min_coverage: Share of the measurable questions that both have to have measured.
+            strict: Fail where nothing can be said.
+
+        Returns:
+            What was measured, for further assertions.
+
+        Raises:
+            ConfigurationError: There is an event loop already, the benchmark cannot be run, or the baseline is no
+                result file.
+        """
+        import asyncio
+
+        from fastrag.errors import ConfigurationError
+
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            result = asyncio.run(benchmark.run(name))
+        else:
+            raise ConfigurationError("this test is async already: use `await rag_benchmark.check_async(...)`")
+        self._judge(result, baseline, metrics, fail_on, margin, min_coverage, strict)
+        return result
+
+    async def check_async(
+        self,
+        benchmark: Benchmark,
+        name: str,
+        *,
+        baseline: str | Path | None = None,
+        metrics: Sequence[str] | None = None,
+        fail_on: FailOn = "worse",
+        margin: float | Mapping[str, float] | None = None,
+        min_coverage: float = 0.9,
+        strict: bool = False,
+    ) -> BenchmarkResult:
+        """`check` for a test that is async."""
+        result = await benchmark.run(name)
+        self._judge(result, baseline, metrics, fail_on, margin, min_coverage, strict)
+        return result
+
+    def _judge(
+        self,
+        result: BenchmarkResult,
+        baseline: str | Path | None,
+        metrics: Sequence[str] | None,
+        fail_on: FailOn,
+        margin: float | Mapping[str, float] | None,
+        min_coverage: float,
+        strict: bool,
+    ) -> None:
+        from fastrag.benchmark import BenchmarkResult, compare
+        from fastrag.benchmark.gate import gate
+        from fastrag.benchmark.report.comparison_rows import headline
+        from fastrag.benchmark.report.texts import one_line
+
+        if self._results is not None:
+            result.save(self._results / _file_name(result.name))
+        path = self._baseline(result.name, baseline)
+        if self._update:
+            self._store(result, path, metrics, min_coverage)
+            return
+        if not path.exists():
+            pytest.fail(f"no baseline at {path}; store one with: pytest --fastrag-update-baseline", pytrace=False)
+        comparison = compare(
+            BenchmarkResult.load(path), result, metrics=metrics, margin=margin, min_coverage=min_coverage
+        )
+        report = gate(comparison, fail_on=fail_on, strict=strict)
+        self._say(one_line(headline(comparison, report)))
+        text = _shown(comparison, report)
+        if report.exit_code:
+            pytest.fail(f"{text}\nIf the change is meant: pytest --fastrag-update-baseline", pytrace=False)
+        self._node.add_report_section("call", "fastrag", text)
+
+    def _store(self, result: BenchmarkResult, path: Path, metrics: Sequence[str] | None, min_coverage: float) -> None:
+        from fastrag.benchmark.pairing import coverage_of
+
+        # A broken run must not become what later ones are held against.
+        low = [
+            f"{metric}: measured {coverage.measured} of {coverage.measurable}"
+            for metric in metrics or result.summary
+            if (coverage := coverage_of(result, metric)).share is not None and coverage.share < min_coverage
+        ]
+        if low:
+            pytest.fail(f"{path} is not updated, for too little was measured: {'; '.join(low)}", pytrace=False)
+        result.save(path)
+        self._say(f"baseline stored: {path}")
+
+    def _baseline(self, name: str, baseline: str | Path | None) -> Path:
+        here = self._node.path.parent
+        return here / "baselines" / _file_name(name) if baseline is None else here / baseline
+
+    def _say(self, line: str) -> None:
+        self._node.user_properties.append((_PROPERTY, line))
+
+
+def _file_name(name: str) -> str:
+    from fastrag.errors import ConfigurationError
+
+    if not name.isprintable() or any(character in '/\\:*?"<>|' for character in name) or name.startswith("."):
+        raise ConfigurationError(f"the name {name!r} cannot name a file; take another, or say baseline=PATH")
+    return f"{name}.json"
+
+
+def _shown(comparison: Comparison, report: GateReport) -> str:
+    from rich.console import Console
+
+    from fastrag.benchmark.report.comparison_text import print_comparison
+
+    stream = io.StringIO()
+    print_comparison(comparison, Console(file=stream, width=_WIDTH, no_color=True), report)
+    return stream.getvalue()
