@@ -9,13 +9,18 @@ from fastrag.benchmark.benchmark import Benchmark
 from fastrag.benchmark.budget import record_usage
 from fastrag.benchmark.comparison import compare
 from fastrag.benchmark.comparison_records import Bounds, Comparison, Coverage, MetricComparison, Pairing, Verdict
+from fastrag.benchmark.metric_evidence import MetricEvidence, describe
 from fastrag.benchmark.metrics.base import DistributionSummary, Metric, QueryOutcome
 from fastrag.benchmark.outcomes import Outcome, Outcomes, read_outcomes, rescore
 from fastrag.benchmark.planning import detectable_difference, questions_needed, smallest_detectable
+from fastrag.benchmark.question_changes import QuestionChange, Repeats, question_changes, repeats_of
 from fastrag.benchmark.ranking import RankedResult, Ranking, best, rank
 from fastrag.benchmark.results import BenchmarkResult, SampleResult, StatusCounts
 from fastrag.benchmark.run import RunProgress
 from fastrag.benchmark.samples import EvalSample, Span, read_samples, write_samples
+from fastrag.benchmark.slices import compare_slices, question_groups, rank_slices, slice_result
+from fastrag.benchmark.statistics import Interval
+from fastrag.benchmark.trade_offs import TradeOff, trade_offs
 
 __all__ = [
     "Benchmark",
@@ -25,28 +30,41 @@ __all__ = [
     "Coverage",
     "DistributionSummary",
     "EvalSample",
+    "Interval",
     "Metric",
     "MetricComparison",
+    "MetricEvidence",
     "Outcome",
     "Outcomes",
     "Pairing",
     "QueryOutcome",
+    "QuestionChange",
     "RankedResult",
     "Ranking",
+    "Repeats",
     "RunProgress",
     "SampleResult",
     "Span",
     "StatusCounts",
+    "TradeOff",
     "Verdict",
     "best",
     "compare",
+    "compare_slices",
+    "describe",
     "detectable_difference",
+    "question_changes",
+    "question_groups",
     "questions_needed",
     "rank",
+    "rank_slices",
     "read_outcomes",
     "read_samples",
     "record_usage",
+    "repeats_of",
     "rescore",
+    "slice_result",
     "smallest_detectable",
+    "trade_offs",
     "write_samples",
 ]

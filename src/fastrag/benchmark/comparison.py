@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fastrag._support.checks import require_positive_int
 from fastrag.benchmark.comparison_records import Bounds, Comparison, MetricComparison
+from fastrag.benchmark.comparison_settings import Settings, settings_for
 from fastrag.benchmark.doubt import Doubt
-from fastrag.benchmark.metric_ranges import Range, range_of
+from fastrag.benchmark.metric_ranges import Range
 from fastrag.benchmark.paired_tests import (
     SIGN_FLIPS,
     PairedTest,
@@ -23,16 +23,13 @@ from fastrag.benchmark.paired_tests import (
 from fastrag.benchmark.pairing import (
     PairedSamples,
     PairedScores,
-    agreed_direction,
     coverage_of,
-    measured_score,
     pair_samples,
     pair_scores,
 )
 from fastrag.benchmark.planning import detectable_difference
 from fastrag.benchmark.results import BenchmarkResult
 from fastrag.benchmark.verdicts import Evidence, verdict_of
-from fastrag.errors import ConfigurationError
 
 # From so many equal differences on, random signs can show them at the usual level: 2 / 2**6 = 0.03.
 _FLIPS_CAN_TELL = 6
@@ -83,52 +80,55 @@ def compare(
     >>> found.verdict, round(found.mean_difference, 2), round(found.p_holm, 4)
     ('better', 0.25, 0.0012)
     """
-    _check(baseline, candidates, alpha, min_coverage, permutations, seed)
-    names = _metrics_of(baseline, candidates, metrics)
-    margins = _margins(margin, names)
-    paired = [pair_samples(baseline, candidate) for candidate in candidates]
-    results = [baseline, *candidates]
-    directions = {name: agreed_direction(results, name) for name in names}
-    known = {name: range_of(name, _scores(results, name), ranges) for name in names}
-    begun = [
-        _Pair(
-            baseline,
-            candidate,
-            samples,
-            name,
-            directions[name],
-            margins.get(name),
-            known[name],
-        ).begin(1 - alpha, permutations, seed)
-        for name in names
-        for candidate, samples in zip(candidates, paired, strict=True)
-        if name in candidate.summary
-    ]
-    adjusted = holm([one.p for one in begun])
-    equivalences = holm([one.p_equivalence for one in begun])
-    family_size = sum(p is not None for p in adjusted)
-    return Comparison(
-        baseline=baseline.name,
-        candidates=tuple(candidate.name for candidate in candidates),
-        metrics=tuple(names),
-        comparisons=tuple(
-            one.finish(p, p_equivalence, alpha, family_size, min_coverage)
-            for one, p, p_equivalence in zip(begun, adjusted, equivalences, strict=True)
-        ),
-        pairings=tuple(samples.pairing for samples in paired),
-        not_compared=tuple(
-            (candidate.name, name)
-            for candidate in candidates
-            for name in dict.fromkeys([*names, *(candidate.summary if metrics is None else ())])
-            if not (name in candidate.summary and name in baseline.summary)
-        ),
+    settings = settings_for(
+        baseline,
+        candidates,
+        metrics=metrics,
+        margin=margin,
         alpha=alpha,
-        level=1 - alpha,
-        family_size=family_size,
         min_coverage=min_coverage,
+        ranges=ranges,
         permutations=permutations,
         seed=seed,
     )
+    return compare_families([(baseline, candidates)], settings)[0]
+
+
+def compare_families(
+    runs: Sequence[tuple[BenchmarkResult, Sequence[BenchmarkResult]]], settings: Settings
+) -> list[Comparison]:
+    """One comparison of each baseline with its candidates, adjusted for all of them together."""
+    paired = [[pair_samples(baseline, candidate) for candidate in candidates] for baseline, candidates in runs]
+    begun = [
+        [
+            _Pair(baseline, candidate, samples, name, settings).begin()
+            for name in settings.metrics
+            for candidate, samples in zip(candidates, pairs, strict=True)
+            if name in candidate.summary
+        ]
+        for (baseline, candidates), pairs in zip(runs, paired, strict=True)
+    ]
+    adjusted = holm([one.p for tests in begun for one in tests])
+    equivalences = holm([one.p_equivalence for tests in begun for one in tests])
+    family_size = sum(p is not None for p in adjusted)
+    decided = iter(zip(adjusted, equivalences, strict=True))
+    return [
+        Comparison(
+            baseline=baseline.name,
+            candidates=tuple(candidate.name for candidate in candidates),
+            metrics=tuple(settings.metrics),
+            comparisons=tuple(one.finish(*next(decided), family_size) for one in tests),
+            pairings=tuple(samples.pairing for samples in pairs),
+            not_compared=settings.not_compared,
+            alpha=settings.alpha,
+            level=1 - settings.alpha,
+            family_size=family_size,
+            min_coverage=settings.min_coverage,
+            permutations=settings.permutations,
+            seed=settings.seed,
+        )
+        for (baseline, candidates), pairs, tests in zip(runs, paired, begun, strict=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +139,22 @@ class _Pair:
     candidate: BenchmarkResult
     samples: PairedSamples
     metric: str
-    higher: bool
-    margin: float | None
-    score_range: Range | None
+    settings: Settings
 
-    def begin(self, level: float, permutations: int, seed: int) -> _Tested:
-        scores = pair_scores(self.samples, self.metric, self.score_range)
-        test = paired_test(scores.first, scores.second, level=level)
+    @property
+    def higher(self) -> bool:
+        return self.settings.directions[self.metric]
+
+    @property
+    def margin(self) -> float | None:
+        return self.settings.margins.get(self.metric)
+
+    def begin(self) -> _Tested:
+        settings = self.settings
+        scores = pair_scores(self.samples, self.metric, settings.ranges[self.metric])
+        test = paired_test(scores.first, scores.second, level=1 - settings.alpha)
         differences = differences_of(scores.first, scores.second)
-        flips = sign_flip_test(differences, flips=permutations, seed=seed) if differences else None
+        flips = sign_flip_test(differences, flips=settings.permutations, seed=settings.seed) if differences else None
         p = test.p
         if p is None and flips is not None and test.n >= _FLIPS_CAN_TELL:
             p = flips.p
@@ -169,9 +176,8 @@ class _Tested:
     p: float | None
     p_equivalence: float | None
 
-    def finish(
-        self, p: float | None, p_equivalence: float | None, alpha: float, family_size: int, min_coverage: float
-    ) -> MetricComparison:
+    def finish(self, p: float | None, p_equivalence: float | None, family_size: int) -> MetricComparison:
+        alpha, min_coverage = self.pair.settings.alpha, self.pair.settings.min_coverage
         pair, test, scores = self.pair, self.test, self.scores
         lost, gained = Doubt.of(list(scores.lost.values())), Doubt.of(list(scores.gained.values()))
         evidence = Evidence(self.differences, lost, gained, p, p_equivalence, pair.margin, alpha, max(1, family_size))
@@ -225,56 +231,3 @@ class _Tested:
             return None
         lowest, highest = (math.fsum([*self.differences, *(reach[end] for reach in reaches)]) / n for end in (0, 1))
         return Bounds(lowest, highest) if self.pair.higher else Bounds(highest, lowest)
-
-
-def _scores(results: Sequence[BenchmarkResult], metric: str) -> list[float]:
-    scores = (measured_score(sample, metric) for result in results for sample in result.samples)
-    return [score for score in scores if score is not None]
-
-
-def _check(
-    baseline: object, candidates: Sequence[object], alpha: float, min_coverage: float, permutations: int, seed: int
-) -> None:
-    if not candidates:
-        raise ConfigurationError("there is no candidate to compare with the baseline")
-    for result in (baseline, *candidates):
-        if not isinstance(result, BenchmarkResult):
-            raise ConfigurationError(f"results must be BenchmarkResult objects, not {type(result).__name__}")
-        if not result.samples:
-            raise ConfigurationError(f"{result.name} has no samples, so its questions cannot be paired")
-    if not 0 < alpha < 1:
-        raise ConfigurationError(f"alpha must be between 0 and 1, not {alpha!r}")
-    if not 0 <= min_coverage <= 1:
-        raise ConfigurationError(f"min_coverage must be from 0 to 1, not {min_coverage!r}")
-    require_positive_int("permutations", permutations)
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ConfigurationError(f"seed must be a whole number of at least 0, not {seed!r}")
-
-
-def _metrics_of(
-    baseline: BenchmarkResult, candidates: Sequence[BenchmarkResult], metrics: Sequence[str] | None
-) -> list[str]:
-    if isinstance(metrics, str):
-        raise ConfigurationError(f"metrics must be a list of names, not the text {metrics!r}")
-    names = list(baseline.summary) if metrics is None else list(dict.fromkeys(metrics))
-    for result in (baseline, *candidates) if metrics is not None else ():
-        if unknown := [name for name in names if name not in result.summary]:
-            there = ", ".join(result.summary) or "none"
-            raise ConfigurationError(f"{result.name} does not have the metric {unknown[0]!r}; it has: {there}")
-    if not any(name in candidate.summary for name in names for candidate in candidates):
-        raise ConfigurationError("the baseline and the candidates have no metric in common")
-    return names
-
-
-def _margins(margin: float | Mapping[str, float] | None, names: Sequence[str]) -> dict[str, float]:
-    if margin is None:
-        return {}
-    margins = dict(margin) if isinstance(margin, Mapping) else dict.fromkeys(names, margin)
-    for name, value in margins.items():
-        if name not in names:
-            raise ConfigurationError(
-                f"there is a margin for {name!r}, which is not compared; those are: {', '.join(names)}"
-            )
-        if not 0 < value < math.inf:
-            raise ConfigurationError(f"the margin of {name} must be a finite number above 0, not {value!r}")
-    return margins

@@ -1,0 +1,107 @@
+"""describe(): each mean of one result with its interval, its coverage and what failures could have made of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fastrag.benchmark.comparison_records import Bounds, Coverage
+from fastrag.benchmark.metric_ranges import Range, range_of
+from fastrag.benchmark.pairing import agreed_direction, coverage_of, mean_bounds, scores_by_question
+from fastrag.benchmark.results import BenchmarkResult
+from fastrag.benchmark.statistics import Interval, IntervalMethod, interval_of, percentile_interval
+from fastrag.errors import ConfigurationError
+
+PERCENTILES = (50, 90, 95, 99)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricEvidence:
+    """What one result says about one metric.
+
+    Attributes:
+        metric: Its name.
+        mean: Of the measured scores, those of one question (or group) averaged first; None where there are none.
+        interval: Of the mean, over ``groups`` values; None below two.
+        questions: Measured at least once.
+        groups: Independent values that the interval rests on: questions, or the groups that were given.
+        coverage: How much was measured, and why the rest was not.
+        bounds: The mean over all measurable samples with what is missing at its worst and best; None where
+            something is missing and the metric's range is not known or has no limit.
+        percentiles: 50, 90, 95 and 99 -> interval of that percentile of the questions' scores; None where
+            there are too few of them, and with groups, whose members are not independent.
+    """
+
+    metric: str
+    mean: float | None
+    interval: Interval | None
+    questions: int
+    groups: int
+    coverage: Coverage
+    bounds: Bounds | None
+    percentiles: Mapping[int, Interval | None]
+
+
+def describe(
+    result: BenchmarkResult,
+    *,
+    metrics: Sequence[str] | None = None,
+    groups: Mapping[str, str] | None = None,
+    method: IntervalMethod | None = None,
+    level: float = 0.95,
+    ranges: Mapping[str, Range] | None = None,
+    seed: int = 0,
+) -> dict[str, MetricEvidence]:
+    """What ``result`` says, metric by metric.
+
+    Args:
+        result: One with samples.
+        metrics: Which; None is all that it has.
+        groups: Question -> group, where questions are not independent (`question_groups` makes it of sample
+            metadata). A question that is not in it is a group of its own. The mean is then that of the groups' means.
+        method: "t", "wilson" (scores of 0 and 1 only) or "bootstrap" (BCa, seeded); None is Wilson where all values
+            are 0 or 1, else Student's t.
+        level: Of the intervals, between 0 and 1.
+        ranges: As in `compare`.
+        seed: Of the bootstrap.
+
+    Raises:
+        ConfigurationError: The result does not have a metric, or an argument is out of its range.
+    """
+    names = list(result.summary) if metrics is None else list(metrics)
+    if unknown := [name for name in names if name not in result.summary]:
+        raise ConfigurationError(
+            f"{result.name} does not have the metric {unknown[0]!r}; it has: {', '.join(result.summary) or 'none'}"
+        )
+    found = {}
+    for name in names:
+        scores = scores_by_question(result, name)
+        by_question = {question: _mean(values) for question, values in scores.items()}
+        values = list(by_question.values()) if groups is None else _grouped(by_question, groups)
+        known = range_of(name, (score for values in scores.values() for score in values), ranges)
+        found[name] = MetricEvidence(
+            metric=name,
+            mean=_mean(values) if values else None,
+            interval=interval_of(values, method=method, level=level, seed=seed),
+            questions=len(by_question),
+            groups=len(values),
+            coverage=coverage_of(result, name),
+            bounds=mean_bounds(result, name, known, higher=agreed_direction([result], name)),
+            percentiles={
+                p: percentile_interval(values, p, level=level) if groups is None else None for p in PERCENTILES
+            },
+        )
+    return found
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _grouped(by_question: Mapping[str, float], groups: Mapping[str, str]) -> list[float]:
+    members: dict[tuple[bool, str], list[float]] = {}
+    for question, score in by_question.items():
+        key = (True, groups[question]) if question in groups else (False, question)
+        members.setdefault(key, []).append(score)
+    return [_mean(values) for values in members.values()]
