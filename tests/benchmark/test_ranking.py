@@ -1,12 +1,15 @@
-"""best(): failing more can never win, and it says why where nothing qualifies."""
+"""rank() and best(): failing more can never win, ties are ties, and it is said why where nothing qualifies."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastrag.benchmark import BenchmarkResult, DistributionSummary, SampleResult, StatusCounts, best
+from fastrag.benchmark import BenchmarkResult, DistributionSummary, SampleResult, StatusCounts, best, rank
+from fastrag.benchmark.paired_tests import paired_test
 from fastrag.errors import ConfigurationError
 
 ERRORED = "errored"
@@ -154,3 +157,120 @@ def test_a_failure_more_never_makes_a_winner(scores, data):
     # On common questions the order may change, but never through the failed question's own low score.
     winner = best([rival, run("failing", *failing)], "m", min_coverage=1.0)
     assert winner is rival
+
+
+def noisy(mean, n, seed, sd=0.1):
+    return np.clip(np.random.default_rng(seed).normal(mean, sd, n), 0, 1).tolist()
+
+
+def ranks(ranking):
+    return {entry.result.name: entry.rank for entry in ranking.entries}
+
+
+def test_what_cannot_be_told_apart_is_tied(make_result):
+    results = [
+        make_result("low", noisy(0.3, 60, 1)),
+        make_result("high", noisy(0.6, 60, 2)),
+        make_result("too", noisy(0.6, 60, 3)),
+    ]
+    ranking = rank(results, "ndcg@10")
+    assert ranks(ranking) == {"high": 1, "too": 1, "low": 3}
+    assert [len(group) for group in ranking.groups] == [2, 1]
+    assert ranking.entries[0].mean >= ranking.entries[1].mean > ranking.entries[2].mean
+    assert set(ranking.entries[2].beaten_by) == {"high", "too"}
+    assert ranking.entries[0].interval.low < ranking.entries[0].mean < ranking.entries[0].interval.high
+    assert (ranking.questions, ranking.higher_is_better, ranking.min_coverage) == (60, True, 0.9)
+
+
+def test_ranking_where_lower_is_better(make_result):
+    slow, fast = (
+        make_result(name, latency_ms=[base + i % 3 for i in range(20)], higher={"latency_ms": False})
+        for name, base in (("slow", 50.0), ("fast", 10.0))
+    )
+    slow.samples[0].scores["latency_ms"] = 60.0
+    assert ranks(rank([slow, fast], "latency_ms")) == {"fast": 1, "slow": 2}
+    assert best([slow, fast], "latency_ms") is fast
+
+
+def test_a_tie_is_decided_by_holm_over_all_pairs(make_result):
+    first, second = noisy(0.50, 40, 4), noisy(0.545, 40, 5)
+    two = [make_result("a", first), make_result("b", second)]
+    p = rank(two, "ndcg@10", alpha=0.999)
+    assert p.entries[0].result.name == "b"
+    alpha = paired_test(first, second).p * 1.5
+    assert ranks(rank(two, "ndcg@10", alpha=alpha)) == {"b": 1, "a": 2}
+    same = [make_result(f"a{i}", first) for i in range(4)]
+    assert ranks(rank([*two, *same], "ndcg@10", alpha=alpha))["a"] == 1
+
+
+def test_those_that_do_not_qualify_come_last_with_the_reason(make_result):
+    whole, broken = make_result("whole", [0.1] * 10), make_result("broken", [1.0] * 5 + [ERRORED] * 5)
+    ranking = rank([broken, whole], "ndcg@10")
+    assert [entry.result.name for entry in ranking.entries] == ["whole", "broken"]
+    left_out = ranking.entries[1]
+    assert left_out.rank is left_out.mean is left_out.interval is None
+    assert left_out.reason == "measured 5 of 10 measurable questions (50%), below 90%"
+    assert (left_out.bounds.worst, left_out.bounds.best) == (0.5, 1.0)
+    assert left_out.coverage.reasons == {"errored": 5}
+
+
+def test_no_result_qualifying_is_a_ranking_too(make_result):
+    ranking = rank([make_result("broken", [1.0, ERRORED])], "ndcg@10")
+    assert ranks(ranking) == {"broken": None}
+    assert ranking.groups == ()
+
+
+def test_results_without_samples_are_all_tied(make_result):
+    results = [replace(make_result(name, [score, score]), samples=[]) for name, score in (("a", 0.1), ("b", 0.9))]
+    ranking = rank(results, "ndcg@10")
+    assert ranks(ranking) == {"a": 1, "b": 1}
+    assert [entry.mean for entry in ranking.entries] == [0.9, 0.1]
+    assert ranking.questions is None
+
+
+def test_crashing_where_it_was_worst_does_not_lift_a_rank(make_result):
+    good = [*noisy(0.5, 90, 1, sd=0.02), *[0.5] * 10]
+    bad = [*noisy(0.5, 90, 2, sd=0.02), *[0.0] * 10]
+    rivals = [make_result("good", good), make_result("bad", bad)]
+    assert ranks(rank(rivals, "ndcg@10")) == {"good": 1, "bad": 2}
+    crashing = make_result("bad", [*bad[:90], *[ERRORED] * 10])
+    assert paired_test(good[:90], bad[:90]).p > 0.05
+    assert ranks(rank([rivals[0], crashing], "ndcg@10")) == {"good": 1, "bad": 2}
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_a_failure_more_never_improves_a_rank(make_result, data):
+    n = data.draw(st.integers(4, 16))
+    metric = data.draw(st.sampled_from(["ndcg@10", "kindness"]))
+    tenths = st.integers(0, 10).map(lambda number: number / 10)
+    shift = data.draw(st.sampled_from([0.0, 0.1, 0.3]))
+    rows = [data.draw(st.lists(tenths | st.just(ERRORED), min_size=n, max_size=n)) for _ in range(2)]
+    mine = [s if s == ERRORED else max(0.0, s - shift) for s in data.draw(st.permutations(rows[0]))]
+    others = [make_result(f"other{i}", **{metric: row}) for i, row in enumerate(rows)]
+    if not all(any(s != ERRORED for s in row) for row in [*rows, mine]):
+        return
+    before = 1
+    for position in data.draw(st.permutations(range(n)))[: n // 2]:
+        try:
+            ranking = rank([*others, make_result("mine", **{metric: mine})], metric, min_coverage=0.0)
+        except ConfigurationError:  # no question is left that all have measured
+            return
+        place = ranks(ranking)["mine"]
+        if place is None:
+            return
+        assert place >= before
+        before = place
+        mine[position] = ERRORED
+
+
+def test_the_order_of_results_does_not_matter(make_result):
+    results = [make_result(f"r{i}", noisy(0.5 + i / 20, 30, i)) for i in range(4)]
+    forward, backward = rank(results, "ndcg@10"), rank(results[::-1], "ndcg@10")
+    assert ranks(forward) == ranks(backward)
+    assert [e.result.name for e in forward.entries] == [e.result.name for e in backward.entries]
+
+
+def test_the_level_of_a_ranking_is_a_probability(make_result):
+    with pytest.raises(ConfigurationError, match="alpha"):
+        rank([make_result("a", [0.1, 0.2])], "ndcg@10", alpha=1.5)
