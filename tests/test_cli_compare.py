@@ -170,3 +170,15 @@ def test_as_a_program_in_a_terminal_that_knows_only_ascii(file, form):
     if form == "junit":
         [suite] = ElementTree.fromstring(done.stdout)
         assert suite[0].get("name") == "größte"
+
+
+def test_names_in_files_do_not_steer_the_terminal(file, capsys):
+    hostile = {"\x1b[31m[red]m\x07\n": OLD}
+    old, new = file("\x1b]0;old\x07", **hostile), file("new\r\x1b[2J", **hostile)
+    assert main(["compare", old, new]) == 0
+    assert main(["compare", old, new, "--metric", "none"]) == 1
+    assert main(["best", old, new, "--metric", next(iter(hostile))]) == 0
+    output = capsys.readouterr()
+    for text in (output.out, output.err):
+        assert "[31m[red]m" in text
+        assert all(character.isprintable() or character == "\n" for character in text)

@@ -7,6 +7,7 @@ Metrics are in `fastrag.benchmark.metrics`.
 
 from fastrag.benchmark.benchmark import Benchmark
 from fastrag.benchmark.budget import record_usage
+from fastrag.benchmark.calibration import Calibration, calibrate
 from fastrag.benchmark.comparison import compare
 from fastrag.benchmark.comparison_records import Bounds, Comparison, Coverage, MetricComparison, Pairing, Verdict
 from fastrag.benchmark.metric_evidence import MetricEvidence, describe
@@ -26,6 +27,7 @@ __all__ = [
     "Benchmark",
     "BenchmarkResult",
     "Bounds",
+    "Calibration",
     "Comparison",
     "Coverage",
     "DistributionSummary",
@@ -49,6 +51,7 @@ __all__ = [
     "TradeOff",
     "Verdict",
     "best",
+    "calibrate",
     "compare",
     "compare_slices",
     "describe",

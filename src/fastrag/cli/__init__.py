@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fastrag.store import LanceStore
 
 _INTERRUPTED = 130
+_LONGEST_LINE = 4_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -116,6 +117,7 @@ async def _ask_async(options: argparse.Namespace) -> None:
 
 def _show(options: argparse.Namespace) -> None:
     from fastrag.benchmark.report.terminal import print_results
+    from fastrag.benchmark.report.texts import one_line
     from fastrag.benchmark.result_file import load_all
 
     console = _console()
@@ -129,7 +131,7 @@ def _show(options: argparse.Namespace) -> None:
             results += load_all([path])
     print_results(results, console)
     for note in notes:
-        console.print(note, markup=False, highlight=False)
+        console.print(one_line(note, most=_LONGEST_LINE), markup=False, highlight=False)
 
 
 def _partial(path: Path) -> tuple[BenchmarkResult, str]:
@@ -144,12 +146,13 @@ def _partial(path: Path) -> tuple[BenchmarkResult, str]:
 def _best(options: argparse.Namespace) -> None:
     from fastrag.benchmark import best
     from fastrag.benchmark.report.terminal import print_results
+    from fastrag.benchmark.report.texts import one_line
     from fastrag.benchmark.result_file import load_all
 
     results = load_all(options.paths)
     winner = best(results, options.metric, min_coverage=options.min_coverage)
     console = _console()
-    console.print(f"best by {options.metric}: {winner.name}", markup=False)
+    console.print(one_line(f"best by {options.metric}: {winner.name}"), markup=False)
     print_results([winner], console)
 
 
@@ -190,7 +193,11 @@ def _console() -> Console:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"fastrag: {text}\n")
+    from fastrag.benchmark.report.texts import one_line
+
+    # An error's text can hold names from a file: they must not steer the terminal.
+    lines = [one_line(line, most=_LONGEST_LINE) for line in text.split("\n")]
+    sys.stderr.write("fastrag: " + "\n".join(lines) + "\n")
 
 
 class _Parser(argparse.ArgumentParser):
