@@ -86,7 +86,7 @@ def test_stored_then_compared(run, pytester):
 
     same = run()
     same.assert_outcomes(passed=1)
-    same.stdout.fnmatch_lines(["test_mine.py::test_it: mine against mine: passed (1 checks)"])
+    same.stdout.fnmatch_lines(["test_mine.py::test_it: mine against mine: passed (1 check)"])
 
     worse = run(one_in=2)
     worse.assert_outcomes(failed=1)

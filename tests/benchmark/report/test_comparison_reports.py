@@ -59,7 +59,7 @@ def test_the_table_has_both_means_the_difference_and_how_sure_it_is(make_result)
     assert candidate.split() == ["new", "0.637", "+0.256", "+0.209..+0.303", "<0.001", "8", "100%", "better"]
     assert "ndcg@10, new: better: " in "\n".join(lines)
     assert "better on 8, same on 0, worse on 0" in " ".join(" ".join(lines).split())
-    assert lines[-1] == "new against old: passed (1 checks)"
+    assert lines[-1] == "new against old: passed (1 check)"
 
 
 def test_what_failed_or_was_not_asked_is_named(worse):
@@ -103,7 +103,7 @@ def test_nothing_steers_the_terminal(hostile):
 
 def test_markdown_is_one_table_with_a_row_a_run(worse):
     found = comparison_markdown(worse, gate(worse))
-    assert found.startswith("### new against old: failed: regression (1 of 1 checks failed)\n\n| metric | run |")
+    assert found.startswith("### new against old: failed: regression (1 of 1 check failed)\n\n| metric | run |")
     rows = [line for line in found.splitlines() if line.startswith("| ndcg@10")]
     assert len(rows) == 2
     assert rows[1].endswith("| 94% | **worse** |")

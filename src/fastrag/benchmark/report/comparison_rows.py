@@ -107,7 +107,8 @@ def legend(comparison: Comparison) -> str:
 def headline(comparison: Comparison, gate: GateReport) -> str:
     """What the gate says, in one line."""
     failed = sum(gate.fails(check) for check in gate.checks)
-    count = f" ({failed} of {len(gate.checks)} checks failed)" if failed else f" ({len(gate.checks)} checks)"
+    checks = "1 check" if len(gate.checks) == 1 else f"{len(gate.checks)} checks"
+    count = f" ({failed} of {checks} failed)" if failed else f" ({checks})"
     return f"{', '.join(comparison.candidates)} against {comparison.baseline}: {HEADLINES[gate.outcome]}{count}"
 
 
