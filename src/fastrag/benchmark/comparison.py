@@ -74,7 +74,7 @@ class _Candidate:
         return cls(result, scores, len(scores), measurable)
 
     def qualifies(self, min_coverage: float) -> bool:
-        return self.measured > 0 and self.measured >= min_coverage * self.measurable
+        return self.measured > 0 and self.measured / self.measurable >= min_coverage
 
     @property
     def coverage_text(self) -> str:
@@ -83,13 +83,15 @@ class _Candidate:
 
 
 def _checked(results: Iterable[BenchmarkResult], metric: str, min_coverage: float) -> list[BenchmarkResult]:
+    if isinstance(results, BenchmarkResult) or not isinstance(results, Iterable):
+        raise ConfigurationError(f"results must be a list of BenchmarkResult, not a {type(results).__name__}")
     listed = list(results)
     if not listed:
         raise ConfigurationError("there are no results to choose from")
     strangers = [type(result).__name__ for result in listed if not isinstance(result, BenchmarkResult)]
     if strangers:
         raise ConfigurationError(f"results must be BenchmarkResult objects, not {strangers[0]}")
-    if not 0 <= min_coverage <= 1:
+    if not isinstance(min_coverage, int | float) or not 0 <= min_coverage <= 1:
         raise ConfigurationError(f"min_coverage must be from 0 to 1, not {min_coverage!r}")
     having = [result for result in listed if metric in result.summary]
     if not having:
@@ -99,12 +101,12 @@ def _checked(results: Iterable[BenchmarkResult], metric: str, min_coverage: floa
 
 
 def _direction(results: list[BenchmarkResult], metric: str) -> bool:
-    said = {result.name: result.higher_is_better[metric] for result in results if metric in result.higher_is_better}
-    if len(set(said.values())) > 1:
-        sides = ", ".join(f"{name}: {'higher' if higher else 'lower'}" for name, higher in said.items())
+    said = [(result.name, result.higher_is_better[metric]) for result in results if metric in result.higher_is_better]
+    if len({higher for _, higher in said}) > 1:
+        sides = ", ".join(f"{name}: {'higher' if higher else 'lower'}" for name, higher in said)
         raise ConfigurationError(f"the results disagree on which direction of {metric} is better ({sides})")
     # A record that does not say is a metric of the default direction.
-    return next(iter(said.values()), True)
+    return said[0][1] if said else True
 
 
 def _comparable_means(candidates: list[_Candidate], metric: str) -> list[float]:
