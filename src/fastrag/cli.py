@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -33,13 +35,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["best", "no-such-folder", "--metric", "ndcg@10"])
     1
     """
-    options = _parser().parse_args(arguments)
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - as long as the process
+    elif isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal without the character shows a question mark in its place.
+        sys.stdout.reconfigure(errors="replace")
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if problem := _usage_problem(options):
+        parser.error(problem)
     command: Callable[[argparse.Namespace], None] = options.command
     try:
         command(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        _say("interrupted")
+        _say("interrupted; run the same command again to go on")
+        if any(not thread.daemon and thread is not threading.main_thread() for thread in threading.enumerate()):
+            # An engine's thread cannot be cancelled, and the interpreter would wait for it; what ended is on disk.
+            sys.stderr.flush()
+            os._exit(_INTERRUPTED)
         return _INTERRUPTED
     except BrokenPipeError:
         # The reader of a pipe (head, less) has seen enough; the interpreter must not complain when it flushes.
@@ -48,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if options.debug:
             raise
-        if isinstance(error, FastRAGError):
+        if isinstance(error, FastRAGError | OSError):
             _say(f"error: {error}")
         else:
             _say(f"unexpected error: {type(error).__name__}: {error} (see the traceback with --debug)")
@@ -59,11 +73,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _demo(options: argparse.Namespace) -> None:
     from fastrag.demo.run import run_demo
 
-    asyncio.run(run_demo(options.folder, model_dir=options.model_dir, console=_console()))
+    _run(run_demo(options.folder, model_dir=options.model_dir, console=_console()))
 
 
 def _ingest(options: argparse.Namespace) -> None:
-    asyncio.run(_ingest_async(options))
+    _run(_ingest_async(options))
 
 
 async def _ingest_async(options: argparse.Namespace) -> None:
@@ -77,16 +91,15 @@ async def _ingest_async(options: argparse.Namespace) -> None:
         await store.close()
         if embedder is not None:
             await embedder.close()
-    console = _console()
-    console.print(str(report), markup=False)
+    _print(str(report))
     for failure in report.failures:
-        console.print(f"  failed: {failure.source}: {failure.reason}", markup=False)
+        _print(f"  failed: {failure.source}: {failure.reason}")
     if report.failures:
         raise FastRAGError(f"{len(report.failures)} documents could not be ingested; everything else is stored")
 
 
 def _ask(options: argparse.Namespace) -> None:
-    asyncio.run(_ask_async(options))
+    _run(_ask_async(options))
 
 
 async def _ask_async(options: argparse.Namespace) -> None:
@@ -95,6 +108,7 @@ async def _ask_async(options: argparse.Namespace) -> None:
     if not options.index.exists():
         raise FastRAGError(f"{options.index}: no index there; make one with: fastrag ingest FOLDER --index DIR")
     store = _store(options.index)
+    await _check_index(store, options)
     embedder = None if options.retriever == "lexical" else _embedder(options)
     llm = _llm(options)
     try:
@@ -105,12 +119,22 @@ async def _ask_async(options: argparse.Namespace) -> None:
         await store.close()
         if embedder is not None:
             await embedder.close()
-    console = _console()
-    console.print(result.answer or "(no answer: the sources do not say)", markup=False)
+    _print(result.answer or "(no answer: the sources do not say)")
     for number, source in enumerate(result.sources, start=1):
         mark = "*" if number in result.citations else " "
         score = source.metadata["score"]
-        console.print(f"{mark}[{number}] {source.id}  score {score:.4f}", markup=False)
+        _print(f"{mark}[{number}] {source.id}  score {score:.4f}")
+
+
+async def _check_index(store: LanceStore, options: argparse.Namespace) -> None:
+    async for document in store.scan():
+        if options.retriever == "dense" and document.metadata.get("embedder_id") is None:
+            raise FastRAGError(
+                f"{options.index} has no vectors, for it was made with --lexical-only: ask with --retriever lexical, "
+                "or ingest again without --lexical-only"
+            )
+        return
+    raise FastRAGError(f"the index in {options.index} is empty; fill it with: fastrag ingest FOLDER --index DIR")
 
 
 def _show(options: argparse.Namespace) -> None:
@@ -128,7 +152,7 @@ def _show(options: argparse.Namespace) -> None:
             results += load_all([path])
     print_results(results, console)
     for note in notes:
-        console.print(note, markup=False, highlight=False)
+        _print(note)
 
 
 def _partial(path: Path) -> tuple[BenchmarkResult, str]:
@@ -147,9 +171,8 @@ def _best(options: argparse.Namespace) -> None:
 
     results = load_all(options.paths)
     winner = best(results, options.metric, min_coverage=options.min_coverage)
-    console = _console()
-    console.print(f"best by {options.metric}: {winner.name}", markup=False)
-    print_results([winner], console)
+    _print(f"best by {options.metric}: {winner.name}")
+    print_results([winner], _console())
 
 
 def _store(index: Path) -> LanceStore:
@@ -188,8 +211,38 @@ def _console() -> Console:
     return Console(highlight=False)
 
 
+def _run(work: Coroutine[object, object, object]) -> None:
+    runner = asyncio.Runner()
+    try:
+        runner.run(work)
+    except KeyboardInterrupt:
+        # Not closed: that would wait for the threads that the engines still run in.
+        raise
+    except BaseException:
+        runner.close()
+        raise
+    runner.close()
+
+
+def _print(text: str) -> None:
+    from fastrag.benchmark.report.terminal import printable
+
+    _console().print(printable(text), markup=False)
+
+
 def _say(text: str) -> None:
-    sys.stderr.write(f"fastrag: {text}\n")
+    from fastrag.benchmark.report.terminal import printable
+
+    sys.stderr.write(printable(f"fastrag: {text}\n"))
+
+
+def _usage_problem(options: argparse.Namespace) -> str | None:
+    """What is wrong with options that argparse finds right one by one."""
+    if getattr(options, "embedding_url", None) and not options.embedding_model:
+        return "--embedding-url needs --embedding-model: which of its models to use"
+    if getattr(options, "llm_url", None) and not options.llm:
+        return "--llm-url needs --llm: which of its models to use"
+    return None
 
 
 class _Parser(argparse.ArgumentParser):

@@ -89,7 +89,7 @@ def test_the_floor_can_be_moved():
         best([run("none", ERRORED)], "m", min_coverage=0.0)
 
 
-@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan")])
+@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), "x"])
 def test_the_floor_is_a_share(value):
     with pytest.raises(ConfigurationError, match="min_coverage"):
         best([run("a", 1.0)], "m", min_coverage=value)
@@ -117,6 +117,21 @@ def test_a_result_without_the_metric_is_no_candidate():
 def test_results_that_disagree_on_the_direction_are_refused():
     with pytest.raises(ConfigurationError, match="disagree"):
         best([run("a", 1.0, higher=True), run("b", 1.0, higher=False)], "m")
+
+
+def test_results_of_one_name_that_disagree_are_refused_too():
+    with pytest.raises(ConfigurationError, match="disagree"):
+        best([run("a", 1.0, higher=True), run("a", 1.0, higher=False)], "m")
+
+
+@pytest.mark.parametrize("results", [None, 3, run("a", 1.0)])
+def test_what_is_no_list_of_results(results):
+    with pytest.raises(ConfigurationError, match="must be a list"):
+        best(results, "m")
+
+
+def test_a_share_is_met_exactly():
+    assert best([run("a", *[1.0] * 7, *[ERRORED] * 93)], "m", min_coverage=0.07).name == "a"
 
 
 def test_a_result_that_does_not_say_follows_the_others():

@@ -79,7 +79,7 @@ def _cells(result: BenchmarkResult, name: str) -> tuple[str, ...]:
     summary = result.summary[name]
     asked = summary.count + summary.missing
     n = f"{summary.count}/{asked}"
-    if summary.count == 0:
+    if summary.count <= 0 or asked <= 0:
         return _ABSENT, _ABSENT, n, _ABSENT, _ABSENT, _ABSENT
     interval = mean_interval([sample.scores.get(name) for sample in result.samples])
     decimals = _decimals(summary)
@@ -113,6 +113,11 @@ def _marks(results: Sequence[BenchmarkResult]) -> str:
     return " *: from fewer than 20 values." if marked else ""
 
 
+def printable(text: str) -> str:
+    """``text`` without control characters but ends of lines: what others wrote must not steer the terminal."""
+    return "".join(character if character.isprintable() or character == "\n" else " " for character in text)
+
+
 def _line(text: str) -> str:
-    """``text`` on one line, without control characters: a reply must not steer the terminal."""
-    return "".join(character if character.isprintable() else " " for character in text)[:160]
+    """``text`` on one line, cut where it gets long."""
+    return printable(text).replace("\n", " ")[:160]
