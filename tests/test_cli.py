@@ -221,3 +221,36 @@ def test_ctrl_c_is_130(tmp_path):
         _, error = process.communicate(timeout=60)
     assert process.returncode == 130
     assert error == "fastrag: interrupted; run the same command again to go on\n"
+
+
+def test_best_names_ties_and_shows_rivals(tmp_path, capsys):
+    save_result(tmp_path / "hybrid.json", "hybrid", 0.5, 0.5)
+    save_result(tmp_path / "hybrid-reranked.json", "hybrid-reranked", 0.5, 0.5)
+    assert main(["best", str(tmp_path), "--metric", "m"]) == 0
+    out = capsys.readouterr().out
+    assert "best by m: hybrid\n  tied with hybrid-reranked\n" in out
+    assert out.count("2/2") == 2
+
+
+def test_skipped_files_are_named(tmp_path, docs, capsys):
+    (docs / "picture.png").write_bytes(b"\x89PNG")
+    assert main(["ingest", str(docs), "--index", str(tmp_path / "index"), "--lexical-only"]) == 0
+    assert "picture.png" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["-k", "0"], ["-k", "two"]])
+def test_k_is_checked_before_anything_is_opened(arguments, tmp_path):
+    with pytest.raises(SystemExit) as caught:
+        main(["ask", "q", "--index", str(tmp_path), *arguments])
+    assert caught.value.code == 2
+
+
+def test_min_coverage_is_a_share(tmp_path):
+    with pytest.raises(SystemExit) as caught:
+        main(["best", str(tmp_path), "--metric", "m", "--min-coverage", "5"])
+    assert caught.value.code == 2
+
+
+def test_python_dash_m(tmp_path):
+    done = subprocess.run([sys.executable, "-m", "fastrag", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("fastrag ")

@@ -92,6 +92,8 @@ async def _ingest_async(options: argparse.Namespace) -> None:
         if embedder is not None:
             await embedder.close()
     _print(str(report))
+    for skip in report.skipped:
+        _print(f"  skipped: {skip.source}: {skip.reason}")
     for failure in report.failures:
         _print(f"  failed: {failure.source}: {failure.reason}")
     if report.failures:
@@ -166,13 +168,16 @@ def _partial(path: Path) -> tuple[BenchmarkResult, str]:
 
 def _best(options: argparse.Namespace) -> None:
     from fastrag.benchmark import best
+    from fastrag.benchmark.comparison import tied_with
     from fastrag.benchmark.report.terminal import print_results
     from fastrag.benchmark.result_file import load_all
 
     results = load_all(options.paths)
     winner = best(results, options.metric, min_coverage=options.min_coverage)
     _print(f"best by {options.metric}: {winner.name}")
-    print_results([winner], _console())
+    if ties := tied_with(winner, results, options.metric):
+        _print(f"  tied with {', '.join(result.name for result in ties)}")
+    print_results(results, _console(), metrics=[options.metric])
 
 
 def _store(index: Path) -> LanceStore:
@@ -208,7 +213,8 @@ def _llm(options: argparse.Namespace) -> LLM:
 def _console() -> Console:
     from rich.console import Console
 
-    return Console(highlight=False)
+    # Wrapped for a terminal only: a line that is piped is a line to search in.
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
 
 
 def _run(work: Coroutine[object, object, object]) -> None:
@@ -245,6 +251,22 @@ def _usage_problem(options: argparse.Namespace) -> str | None:
     return None
 
 
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
+    return int(text)
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"must be a number from 0 to 1, not {text!r}")
+    return value
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"fastrag: wrong usage: {message}\nTry: {self.prog} --help\n")
@@ -253,8 +275,8 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="fastrag",
-        description="Index documents, ask them questions, and benchmark retrieval-augmented pipelines honestly.",
-        epilog="Start with: fastrag demo\nExit codes: 0 done, 1 the job failed, 2 wrong usage, 130 interrupted.",
+        description="Index documents, ask them questions, and benchmark retrieval-augmented\npipelines honestly.",
+        epilog="Start with: fastrag demo\nExit codes: 0 done, 1 the job failed, 2 wrong usage, 130 interrupted",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=_version())
@@ -291,8 +313,8 @@ def _parser() -> argparse.ArgumentParser:
     ingest = command(
         "ingest",
         _ingest,
-        "index files and folders; run it again and only what changed is embedded again",
-        "fastrag ingest docs --index my-index\nfastrag ingest notes.md paper.pdf --index my-index --lexical-only",
+        "index files and folders; again later, only what changed is embedded again",
+        "fastrag ingest docs --index my-index\nfastrag ingest notes.md a.pdf --index my-index --lexical-only",
     )
     ingest.add_argument(
         "paths", nargs="+", type=Path, metavar="PATH", help="text, Markdown, HTML, PDF, DOCX, or folders"
@@ -304,14 +326,15 @@ def _parser() -> argparse.ArgumentParser:
     ask = command(
         "ask",
         _ask,
-        "answer a question from an index, with the sources it rests on (* marks those cited)",
+        "answer a question from an index, with its sources (* marks those cited)",
         'fastrag ask "How do I undo a commit?" --index my-index\n'
-        'fastrag ask "How do I undo a commit?" --index my-index --retriever lexical -k 3\n'
-        'fastrag ask "..." --index my-index --llm llama3.2 --llm-url http://localhost:11434/v1',
+        'fastrag ask "undo commit" --index my-index --retriever lexical -k 3\n'
+        'fastrag ask "undo commit?" --index my-index --llm llama3.2 \\\n'
+        "      --llm-url http://localhost:11434/v1",
     )
     ask.add_argument("question", metavar="QUESTION")
     _add_index(ask)
-    ask.add_argument("-k", type=int, default=5, metavar="N", help="how many sources (default: %(default)s)")
+    ask.add_argument("-k", type=_count, default=5, metavar="N", help="how many sources (default: %(default)s)")
     ask.add_argument(
         "--retriever",
         choices=["lexical", "dense", "hybrid"],
@@ -336,14 +359,14 @@ def _parser() -> argparse.ArgumentParser:
     best = command(
         "best",
         _best,
-        "name the best of several results, on the questions that all of them measured",
+        "name the best of several results, by the questions that all measured",
         "fastrag best results --metric ndcg@10\nfastrag best a.json b.json --metric latency_ms --min-coverage 0.95",
     )
     best.add_argument("paths", nargs="+", type=Path, metavar="DIR", help="folders of result files, or files")
     best.add_argument("--metric", required=True, metavar="NAME", help="for example ndcg@10")
     best.add_argument(
         "--min-coverage",
-        type=float,
+        type=_share,
         default=0.9,
         metavar="SHARE",
         help="share of the measurable questions that a result must have measured (default: %(default)s)",

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastrag.benchmark import BenchmarkResult, DistributionSummary, SampleResult, StatusCounts, best
+from fastrag.benchmark.comparison import tied_with
 from fastrag.errors import ConfigurationError
 
 ERRORED = "errored"
@@ -169,3 +170,16 @@ def test_a_failure_more_never_makes_a_winner(scores, data):
     # On common questions the order may change, but never through the failed question's own low score.
     winner = best([rival, run("failing", *failing)], "m", min_coverage=1.0)
     assert winner is rival
+
+
+def test_of_equal_means_more_questions_measured_win():
+    crashes = run("crashes", *[1.0] * 18, ERRORED, ERRORED)
+    answers = run("answers", *[1.0] * 20)
+    assert best([crashes, answers], "m") is answers
+    assert best([answers, crashes], "m") is answers
+
+
+def test_ties_are_those_that_only_the_order_decides():
+    first, second, other = run("first", 0.5, 0.5), run("second", 0.25, 0.75), run("other", 0.1, 0.1)
+    assert tied_with(first, [first, second, other], "m") == [second]
+    assert tied_with(first, [first, other], "m") == []

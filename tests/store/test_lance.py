@@ -29,7 +29,10 @@ def start(task, folder, name="", *options):
 
 
 def finish(process):
-    out, err = process.communicate(timeout=120)
+    try:
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
     assert process.returncode == 0, err
     return out, err
 

@@ -22,7 +22,8 @@ def best(results: Iterable[BenchmarkResult], metric: str, *, min_coverage: float
     A result qualifies if it measured at least ``min_coverage`` of the questions that can be measured at all
     (those whose sample lacks what the metric needs do not count against it; those on which the pipeline or the
     metric failed do). Means are compared on common questions only, so that skipping the hard ones gains
-    nothing. Results without samples are compared by their summaries. Of equal results the first wins.
+    nothing. Results without samples are compared by their summaries. Of equal results the one that measured more
+    questions wins, then the first.
 
     Args:
         results: At least one.
@@ -43,9 +44,25 @@ def best(results: Iterable[BenchmarkResult], metric: str, *, min_coverage: float
             "questions:\n- " + "\n- ".join(reasons)
         )
     means = _comparable_means(qualified, metric)
-    # max and min both give the first of equals.
-    choose = max if higher_is_better else min
-    return qualified[choose(range(len(qualified)), key=means.__getitem__)].result
+    sign = 1 if higher_is_better else -1
+    # max gives the first of equals.
+    winner = max(range(len(qualified)), key=lambda i: (sign * means[i], qualified[i].measured))
+    return qualified[winner].result
+
+
+def tied_with(
+    winner: BenchmarkResult, results: Iterable[BenchmarkResult], metric: str, *, min_coverage: float = 0.9
+) -> list[BenchmarkResult]:
+    """The results that only their place in the list keeps from being `best` instead of ``winner``."""
+    ties = []
+    for result in results:
+        if result is winner or metric not in result.summary:
+            continue
+        if best([result, winner], metric, min_coverage=min_coverage) is result and (
+            best([winner, result], metric, min_coverage=min_coverage) is winner
+        ):
+            ties.append(result)
+    return ties
 
 
 @dataclass(slots=True)

@@ -319,13 +319,14 @@ def load_all(paths: Sequence[Path]) -> list[BenchmarkResult]:
     results = []
     for path in paths:
         try:
-            files = sorted(file for file in path.iterdir() if file.suffix == ".json" and file.name[0] != ".")
+            # By stem: "hybrid" stands before "hybrid-reranked", as it does in a script that makes them.
+            found = sorted(path.iterdir(), key=lambda file: file.stem)
         except NotADirectoryError:
             results.append(load(path))
             continue
         except (OSError, ValueError) as error:
             raise ConfigurationError(f"{path}: cannot be read: {error}") from error
-        files = [file for file in files if file.is_file()]
+        files = [file for file in found if file.suffix == ".json" and file.name[0] != "." and file.is_file()]
         if not files:
             raise ConfigurationError(f"{path}: the folder has no result files (*.json)")
         for file in files:

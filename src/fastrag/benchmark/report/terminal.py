@@ -18,9 +18,11 @@ _ABSENT = "-"
 _REASONS_SHOWN = 8
 
 
-def print_results(results: Sequence[BenchmarkResult], console: Console) -> None:
-    """Print a table of every metric of every run, and under it what failed and why."""
-    console.print(results_table(results))
+def print_results(
+    results: Sequence[BenchmarkResult], console: Console, *, metrics: Sequence[str] | None = None
+) -> None:
+    """Print a table of ``metrics`` (None: all) of every run, and under it what failed and why."""
+    console.print(results_table(results, metrics))
     note = f"n: measured of asked; 95 % interval of the mean: Student's t.{_marks(results)}"
     console.print(note, style="dim", highlight=False)
     for result in results:
@@ -28,8 +30,8 @@ def print_results(results: Sequence[BenchmarkResult], console: Console) -> None:
             console.print(line, markup=False, highlight=False)
 
 
-def results_table(results: Sequence[BenchmarkResult]) -> Table:
-    """A section a metric and in it a row a run: mean with its interval, n and coverage, median, 95th percentile."""
+def results_table(results: Sequence[BenchmarkResult], metrics: Sequence[str] | None = None) -> Table:
+    """A section a metric (None: all there are) and in it a row a run: mean with interval, n, coverage, p50, p95."""
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -38,7 +40,9 @@ def results_table(results: Sequence[BenchmarkResult]) -> Table:
     table.add_column("run", overflow="fold")
     for heading in ("mean", "95 % interval", "n", "cov", "p50", "p95"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for name in dict.fromkeys(name for result in results for name in result.summary):
+    if metrics is None:
+        metrics = list(dict.fromkeys(name for result in results for name in result.summary))
+    for name in metrics:
         table.add_row(f"[bold]{escape(_line(name))}[/bold]")
         for result in results:
             if name in result.summary:
