@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from fastrag.document import Document
 from fastrag.embedding.base import Matrix
 from fastrag.errors import ConfigurationError, EmbedderMismatchError, ServiceTimeoutError, StoreError
 from fastrag.ingest import CharacterChunker, IngestProgress, IngestReport, SentenceChunker, ingest
+from fastrag.ingest.base import Span
 from fastrag.store.memory import InMemoryStore
 from fastrag.testing import HashEmbedder
 
@@ -283,6 +284,24 @@ async def test_a_document_no_store_takes_fails_alone(
     assert [failure.source for failure in report.failures] == ["bad"]
     assert told in report.failures[0].reason
     assert await held(store) == {"a#0": "x", "c#0": "z"}
+
+
+class PanicException(BaseException):
+    """Stands in for the panic of a library written in Rust."""
+
+
+class PanickingChunker(CharacterChunker):
+    def spans(self, text: str) -> Iterable[Span]:
+        if "bad" in text:
+            raise PanicException("index out of bounds")
+        return super().spans(text)
+
+
+async def test_a_document_over_which_the_chunker_panics_fails_alone(store: InMemoryStore) -> None:
+    report = await ingest(texts(a="good", b="bad", c="good"), store=store, chunker=PanickingChunker())
+    assert await held(store) == {"a#0": "good", "c#0": "good"}
+    [failure] = report.failures
+    assert (failure.source, "index out of bounds" in failure.reason) == ("b", True)
 
 
 async def test_a_missing_library_fails_its_files_only(
