@@ -49,9 +49,9 @@ async def main() -> None:
     }
     results = []
     for name, (pipeline, metrics) in pipelines.items():
-        result = await Benchmark(pipeline, samples(), metrics, concurrency=1, timeout_s=30).run(name, progress=True)
-        result.save(HERE / "results" / f"{name}.json")
-        results.append(result)
+        benchmark = Benchmark(pipeline, samples(), metrics, concurrency=1, timeout_s=30)
+        # Kept on disk as it goes; broken off, it goes on with resume=True.
+        results.append(await benchmark.run(name, path=HERE / "results" / f"{name}.json", progress=True))
     print("best by ndcg@10:", best(results, "ndcg@10").name)
     await store.close()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastrag.benchmark import Benchmark, BenchmarkResult, Metric, best
+from fastrag.benchmark.journal import journal_path
 from fastrag.benchmark.metrics import MRR, NDCG, HitRateAtK, LatencyMs, RecallAtK, TokenF1
 from fastrag.benchmark.report.terminal import print_results
 from fastrag.benchmark.statistics import mean_interval
@@ -100,9 +101,9 @@ async def _benchmark(store: LanceStore, embedder: LocalEmbedder, results_folder:
     for name, pipeline in pipelines.items():
         # One question at a time: latencies are then of the pipeline, not of questions waiting for each other.
         benchmark = Benchmark(pipeline, samples(), _metrics(pipeline), concurrency=1, timeout_s=30)
-        result = await benchmark.run(name, progress=True)
-        result.save(results_folder / f"{name}.json")
-        results.append(result)
+        path = results_folder / f"{name}.json"
+        # A demonstration that was broken off left a journal: it goes on from there.
+        results.append(await benchmark.run(name, path=path, resume=journal_path(path).exists(), progress=True))
     return results
 
 
