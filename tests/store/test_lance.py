@@ -155,6 +155,50 @@ async def test_paths_that_cannot_be_a_store(tmp_path):
         await LanceStore("/dev/null/store" if os.name != "posix" else "/proc/store").upsert([Document("a", "")])
 
 
+async def test_a_path_means_one_folder(tmp_path, monkeypatch):
+    for name in ("home", "here", "elsewhere"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path / "here")
+    await LanceStore("~/index").upsert([Document("a", "cat")])
+    assert await LanceStore("~/index").count() == 1
+    assert [path.name for path in (tmp_path / "home").iterdir()] == ["index"]
+
+    store = LanceStore("index")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    await store.upsert([Document("b", "cat"), Document("c", "cat")])
+    await store.close()
+    assert await store.count() == 2
+    assert [path.name for path in (tmp_path / "here").iterdir()] == ["index"]
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.parametrize("path", ["file:///tmp/index", "s3://bucket/index", "nul\0", b"index", 5, None])
+def test_what_is_no_path_of_a_folder_here_is_refused(path):
+    with pytest.raises(ConfigurationError, match="path must be"):
+        LanceStore(path)
+
+
+async def test_a_deletion_counts_only_what_it_deleted(tmp_path, monkeypatch):
+    import lancedb
+
+    store, other = LanceStore(tmp_path), LanceStore(tmp_path)
+    await store.upsert([Document(str(n), "cat", metadata={"n": n}) for n in range(4)])
+    delete = lancedb.table.AsyncTable.delete
+
+    async def beside_another_writer(table, condition):
+        result = await delete(table, condition)
+        await other.upsert([Document(f"new{n}", "cat") for n in range(9)])
+        return result
+
+    monkeypatch.setattr(lancedb.table.AsyncTable, "delete", beside_another_writer)
+    assert await store.delete(ids=["0", "1", "unknown"]) == 2
+    assert await store.delete(filter=Eq("n", 3)) == 1
+    assert await store.delete(filter=Eq("n", 3)) == 0
+    assert await store.delete(ids=[]) == 0
+
+
 async def test_tables_of_others_and_of_newer_versions_are_refused(tmp_path):
     import lancedb
     import pyarrow as pa

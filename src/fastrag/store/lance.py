@@ -70,13 +70,15 @@ class LanceStore(VectorStore):
     Needs ``pip install 'fastrag[lance]'``.
 
     Args:
-        path: The folder, which holds one store and nothing else.
+        path: The folder on this machine, which holds one store and nothing else. ``~`` is the home folder; a
+            relative path is taken from the folder that is current now.
         language: Whose word endings to take off for lexical search: an ISO 639-1 code or English name; None
             for none. It is fixed by the first write.
 
     Raises:
-        ConfigurationError: There is no stemmer for ``language``. The first call raises it where ``path`` is a
-            file, a folder of something else, or a store of another language or a newer format.
+        ConfigurationError: There is no stemmer for ``language``, or ``path`` is a URL or no path at all. The
+            first call raises it where ``path`` is a file, a folder of something else, or a store of another
+            language or a newer format.
 
     >>> import tempfile
     >>> import numpy as np
@@ -92,7 +94,7 @@ class LanceStore(VectorStore):
     """
 
     def __init__(self, path: str | os.PathLike[str], *, language: str | None = "en") -> None:
-        self._path = Path(path)
+        self._path = _folder(path)
         self._language = language_name(language)
         self._opened: _Opened | None = None
         self._locks: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = weakref.WeakKeyDictionary()
@@ -130,12 +132,11 @@ class LanceStore(VectorStore):
         if await self._open() is None:
             return 0
         async with self._writing() as opened:
-            before = await opened.table.count_rows()
-            if filter is not None:
-                await opened.table.delete(sql_of(filter))
-            elif ids:
-                await opened.table.delete(_has_id(ids))
-            return int(before - await opened.table.count_rows())
+            if filter is None and not ids:
+                return 0
+            # Counted by the engine: rows counted before and after would tell what other processes write too.
+            result = await opened.table.delete(_has_id(ids) if filter is None else sql_of(filter))
+            return int(result.num_deleted_rows)
 
     async def get(self, ids: Sequence[str]) -> list[Document]:
         """See `VectorStore.get`."""
@@ -310,6 +311,19 @@ class LanceStore(VectorStore):
             # The first line, without the place in the engine's source.
             reason = str(error).partition("\n")[0].partition(", /")[0]
             raise StoreError(f"LanceDB could not {action} the store in {self._path}: {reason}") from error
+
+
+def _folder(path: object) -> Path:
+    """``path`` as LanceDB and this module will both understand it, whatever folder is current later."""
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(text, str) or "\0" in text:
+        raise ConfigurationError(f"path must be the path of a folder, not {path!r}")
+    if "://" in text:
+        raise ConfigurationError(f"path must be a folder on this machine, not a URL: {text!r}")
+    try:
+        return Path(text).expanduser().absolute()
+    except RuntimeError as error:
+        raise ConfigurationError(f"path {text!r} cannot be told: {error}") from error
 
 
 async def _retried(step: Callable[[], Awaitable[None]]) -> None:
