@@ -7,11 +7,12 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fastrag.document import Document
 from fastrag.embedding.base import Matrix
-from fastrag.errors import ConfigurationError, EmbedderMismatchError, ServiceTimeoutError, StoreError
+from fastrag.errors import ConfigurationError, EmbedderMismatchError, ModelError, ServiceTimeoutError, StoreError
 from fastrag.ingest import CharacterChunker, IngestProgress, IngestReport, SentenceChunker, ingest
 from fastrag.ingest.base import Span
 from fastrag.store.memory import InMemoryStore
@@ -353,6 +354,56 @@ async def test_a_failing_embedder_stops_the_run_and_the_next_one_goes_on(store: 
     embedder = Batches()
     assert counts(await ingest(documents, store=store, embedder=embedder, batch_size=2)) == (4, 0, 4, 0)
     assert embedder.embedded == ["text 4", "text 5", "text 6", "text 7"]
+
+
+class Odd(HashEmbedder):
+    """Gives ``first`` for the first batch, and ``then`` for all later ones."""
+
+    def __init__(self, first: object, then: object = None) -> None:
+        super().__init__(2)
+        self.first, self.then, self.calls = first, then, 0
+
+    async def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        self.calls += 1
+        return self.first if self.calls == 1 else self.then  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("given", "came"),
+    [
+        (None, "NoneType"),
+        ("ab", "str"),
+        ([[1.0, 0.0]], r"list of shape \(1, 2\)"),
+        ([1.0, 0.0], r"list of shape \(2,\)"),
+        ([[1.0, 0.0], [1.0]], "list: "),
+        ([["a", "b"], ["c", "d"]], "list: "),
+        ([[], []], r"list of shape \(2, 0\)"),
+        (np.array([[1.0, 0.0], [np.nan, 1.0]]), "not finite"),
+        (np.array([[1.0, 0.0], [1e300, 1.0]]), "not finite"),
+    ],
+)
+async def test_what_is_no_matrix_of_vectors_is_refused_and_binds_nothing(
+    store: InMemoryStore, given: object, came: str
+) -> None:
+    with pytest.raises(ModelError, match=rf"'hash:.*\(Odd\) must give .* for 2 texts, and gave .*{came}"):
+        await ingest(texts(a="one", b="two"), store=store, embedder=Odd(given))
+    assert await store.count() == 0
+    # Not bound, so another embedder is free to use it.
+    assert (await ingest(texts(a="one"), store=store, embedder=HashEmbedder(16))).added == 1
+
+
+async def test_a_matrix_as_lists_is_taken(store: InMemoryStore) -> None:
+    report = await ingest(texts(a="one", b="two"), store=store, embedder=Odd([[1, 0], [0, 1]]))
+    assert report.added == 2
+    [found] = await store.search(embedding=np.array([0, 1], dtype=np.float32), k=1)
+    assert found.text == "two"
+
+
+async def test_a_later_batch_of_another_width_is_refused_and_the_first_one_kept(store: InMemoryStore) -> None:
+    embedder = Odd([[1.0, 0.0]], [[1.0, 0.0, 0.0]])
+    with pytest.raises(ModelError, match=r"\(1, 2\) .* gave list of shape \(1, 3\)"):
+        await ingest(texts(a="one", b="two"), store=store, embedder=embedder, batch_size=1)
+    assert await held(store) == {"a#0": "one"}
 
 
 async def test_a_document_left_half_written_is_done_again(store: InMemoryStore) -> None:

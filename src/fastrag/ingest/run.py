@@ -7,9 +7,12 @@ import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from fastrag._support.checks import require_positive_int
 from fastrag.document import Document
 from fastrag.embedding.base import Embedder, Matrix
+from fastrag.errors import ModelError
 from fastrag.ingest.base import Chunker
 from fastrag.ingest.bookkeeping import StoredSource, read_stored, refuse_other_origin
 from fastrag.ingest.chunking import CharacterChunker
@@ -106,6 +109,29 @@ def _shown(
     return nullcontext(progress)
 
 
+def _checked_vectors(given: object, count: int, dimension: int | None, embedder: Embedder) -> Matrix:
+    """What ``embedder`` gave for ``count`` texts as a matrix; ``dimension`` is that of the ones before, if any.
+
+    Raises:
+        ModelError: It is not one finite vector of that dimension for each text.
+    """
+    try:
+        with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite, and is refused below
+            vectors = np.asarray(given, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        came = f"{type(given).__name__}: {error}"
+    else:
+        came = f"{type(given).__name__} of shape {vectors.shape}"
+        if vectors.ndim == 2 and len(vectors) == count and vectors.shape[1] == (dimension or vectors.shape[1]) > 0:
+            if np.isfinite(vectors).all():
+                return vectors
+            came += " with numbers that are not finite"
+    raise ModelError(
+        f"the embedder {embedder.id!r} ({type(embedder).__name__}) must give a matrix of shape "
+        f"({count}, {dimension or 'dimension'}) for {count} texts, and gave {came}"
+    )
+
+
 @dataclass(slots=True)
 class _Batch:
     """Chunks to embed and write at once, and the sources that are finished with them."""
@@ -129,6 +155,7 @@ class _Run:
     batch: _Batch = field(default_factory=_Batch)
     writing: asyncio.Task[None] | None = None
     bound: bool = False
+    dimension: int | None = None  # of the vectors so far
     changed: bool = False
     done: int = 0
     met: set[str] = field(default_factory=set)  # ids of the sources so far
@@ -177,7 +204,9 @@ class _Run:
         batch, self.batch = self.batch, _Batch()
         vectors = None
         if self.embedder is not None and batch.chunks:
-            vectors = await self.embedder.embed_documents([chunk.text for chunk in batch.chunks])
+            given = await self.embedder.embed_documents([chunk.text for chunk in batch.chunks])
+            vectors = _checked_vectors(given, len(batch.chunks), self.dimension, self.embedder)
+            self.dimension = vectors.shape[1]
         if self.writing is not None:
             await self.writing
         self.writing = group.create_task(self._write(batch, vectors))
