@@ -1,5 +1,6 @@
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -199,6 +200,52 @@ async def test_a_deletion_counts_only_what_it_deleted(tmp_path, monkeypatch):
     assert await store.delete(ids=[]) == 0
 
 
+async def test_closing_leaves_calls_under_way_their_files(tmp_path):
+    store = LanceStore(tmp_path)
+    await store.upsert([Document(str(n), "cat") for n in range(3000)], np.ones((3000, 8)))
+
+    async def search():
+        for _ in range(20):
+            assert len(await store.search(text="cat", embedding=np.ones(8), k=5)) == 5
+            assert await store.count() == 3000
+            assert len(await store.get(["1", "2"])) == 2
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(search()) for _ in range(3)]
+        while not all(task.done() for task in tasks):
+            await asyncio.gather(store.close(), store.upsert([Document("1", "cat")]))
+
+    scan = store.scan()
+    await anext(scan)
+    await store.close()
+    assert len([document async for document in scan]) == 2999
+
+
+@pytest.mark.parametrize("left", ["data", "_transactions", "_indices"])
+async def test_a_store_copied_in_part_is_refused_and_left_alone(tmp_path, left):
+    store = LanceStore(tmp_path / "whole")
+    await store.upsert([Document("a", "cat")])
+    await store.close()
+    table = tmp_path / "part" / "documents.lance"
+    shutil.copytree(tmp_path / "whole" / "documents.lance" / left, table / left)
+    before = sorted(table.rglob("*"))
+    store = LanceStore(tmp_path / "part")
+    for call in (store.count, lambda: store.upsert([Document("b", "cat")]), store.optimize):
+        with pytest.raises(StoreError, match="copied in part"):
+            await call()
+    assert sorted(table.rglob("*")) == before
+
+
+async def test_a_store_whose_making_was_killed_is_made(tmp_path):
+    begun = tmp_path / "documents.lance" / "_transactions" / "0-a720138b.txn"
+    begun.parent.mkdir(parents=True)
+    begun.write_bytes(b"")
+    store = LanceStore(tmp_path)
+    assert await store.count() == 0
+    await store.upsert([Document("a", "cat")])
+    assert await LanceStore(tmp_path).count() == 1
+
+
 async def test_tables_of_others_and_of_newer_versions_are_refused(tmp_path):
     import lancedb
     import pyarrow as pa
@@ -248,8 +295,6 @@ async def test_a_damaged_store_says_so(tmp_path):
 
 
 async def test_a_folder_removed_under_an_open_store(tmp_path):
-    import shutil
-
     store = LanceStore(tmp_path / "store")
     await store.upsert([Document("a", "cat")], np.ones((1, 3)))
     shutil.rmtree(tmp_path / "store")
