@@ -7,12 +7,10 @@ import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from fastrag._support.checks import require_positive_int
 from fastrag.document import Document
 from fastrag.embedding.base import Embedder, Matrix
-from fastrag.errors import ModelError
+from fastrag.embedding.checks import checked_vectors
 from fastrag.ingest.base import Chunker
 from fastrag.ingest.bookkeeping import StoredSource, read_stored, refuse_other_origin
 from fastrag.ingest.chunking import CharacterChunker
@@ -109,29 +107,6 @@ def _shown(
     return nullcontext(progress)
 
 
-def _checked_vectors(given: object, count: int, dimension: int | None, embedder: Embedder) -> Matrix:
-    """What ``embedder`` gave for ``count`` texts as a matrix; ``dimension`` is that of the ones before, if any.
-
-    Raises:
-        ModelError: It is not one finite vector of that dimension for each text.
-    """
-    try:
-        with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite, and is refused below
-            vectors = np.asarray(given, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        came = f"{type(given).__name__}: {error}"
-    else:
-        came = f"{type(given).__name__} of shape {vectors.shape}"
-        if vectors.ndim == 2 and len(vectors) == count and vectors.shape[1] == (dimension or vectors.shape[1]) > 0:
-            if np.isfinite(vectors).all():
-                return vectors
-            came += " with numbers that are not finite"
-    raise ModelError(
-        f"the embedder {embedder.id!r} ({type(embedder).__name__}) must give a matrix of shape "
-        f"({count}, {dimension or 'dimension'}) for {count} texts, and gave {came}"
-    )
-
-
 @dataclass(slots=True)
 class _Batch:
     """Chunks to embed and write at once, and the sources that are finished with them."""
@@ -205,7 +180,7 @@ class _Run:
         vectors = None
         if self.embedder is not None and batch.chunks:
             given = await self.embedder.embed_documents([chunk.text for chunk in batch.chunks])
-            vectors = _checked_vectors(given, len(batch.chunks), self.dimension, self.embedder)
+            vectors = checked_vectors(given, len(batch.chunks), self.dimension, self.embedder)
             self.dimension = vectors.shape[1]
         if self.writing is not None:
             await self.writing
