@@ -327,6 +327,23 @@ async def test_writing_tidies_up_when_much_has_piled_up(tmp_path, monkeypatch):
     assert len(await store.search(text="cat", k=99)) == 15
 
 
+async def test_tidying_gives_way_to_other_writers(tmp_path, monkeypatch):
+    import lancedb
+
+    store = LanceStore(tmp_path)
+    await store.upsert([Document("a", "cat")])
+    said = ["lance error: Retryable commit conflict for version 3: This Rewrite transaction was preempted"]
+
+    async def optimize(table, **_):
+        raise RuntimeError(said[0])
+
+    monkeypatch.setattr(lancedb.table.AsyncTable, "optimize", optimize)
+    await store.optimize()
+    said[0] = "lance error: LanceError(IO): No space left on device"
+    with pytest.raises(StoreError, match="No space left"):
+        await store.optimize()
+
+
 async def test_writers_that_insert_one_id_at_once_leave_one_document(tmp_path):
     # Stores of their own, as those of other processes are: they share no lock.
     stores = [LanceStore(tmp_path) for _ in range(5)]

@@ -43,6 +43,7 @@ _ATTEMPTS = 10
 _MAX_FRAGMENTS = 100
 _MAX_UNINDEXED = 5000
 _NEW_TABLE_FILE = re.compile(r"0-.*\.txn|\.tmp.*|.*\.manifest#\d+")
+_CONFLICT = re.compile("conflict|concurrent|contention", re.IGNORECASE)
 _KEEP_OLD_VERSIONS = timedelta(hours=1)
 
 
@@ -216,12 +217,18 @@ class LanceStore(VectorStore):
     async def optimize(self) -> None:
         """Merge the files of many writes into few and take new texts into the word index.
 
-        Files of versions older than an hour are removed; a scan that has run for longer may then fail.
+        Where other processes write all the while, this may be left for a later call. Files of versions older than
+        an hour are removed; a scan that has run for longer may then fail.
         """
         if not await self._exists():
             return
         async with self._writing() as opened:
-            await _retried(lambda: _tidy(opened.table))
+            try:
+                await _retried(lambda: _tidy(opened.table))
+            except (RuntimeError, ValueError) as error:
+                # What others write at the same time may win every time; their writes or a later call tidy up.
+                if not _CONFLICT.search(str(error)):
+                    raise
 
     async def close(self) -> None:
         """Release the files once the calls under way have ended; a later call opens them again."""
