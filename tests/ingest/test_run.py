@@ -232,13 +232,47 @@ async def test_a_folder_in_which_everything_fails_removes_nothing(store: InMemor
     assert len(await held(store)) == 2
 
 
-async def test_an_empty_folder_is_an_error_and_removes_nothing(store: InMemoryStore, tmp_path: Path) -> None:
-    write(tmp_path, a="apples")
-    await ingest(tmp_path, store=store)
-    (tmp_path / "a.md").unlink()
-    with pytest.raises(ConfigurationError, match="no documents found in"):
-        await ingest(tmp_path, store=store)
-    assert len(await held(store)) == 1
+async def test_a_folder_that_is_empty_now_takes_its_documents_along(store: InMemoryStore, tmp_path: Path) -> None:
+    await ingest([*texts(d="plums")], store=store)
+    write(tmp_path / "one", a="apples")
+    await ingest(tmp_path / "one", store=store)
+    (tmp_path / "one/a.md").unlink()
+    assert counts(await ingest(tmp_path / "one", store=store)) == (0, 0, 0, 1)
+    assert await held(store) == {"d#0": "plums"}
+
+
+async def test_a_folder_of_which_nothing_is_stored_must_not_be_empty(store: InMemoryStore, tmp_path: Path) -> None:
+    await ingest(write(tmp_path / "one", a="apples"), store=store)
+    (tmp_path / "two").mkdir()
+    with pytest.raises(ConfigurationError, match=r"no documents found in .*two"):
+        await ingest(tmp_path / "two", store=store)
+    (tmp_path / "one/a.md").unlink()
+    (tmp_path / "one").rmdir()
+    with pytest.raises(ConfigurationError, match="no such file or folder"):
+        await ingest(tmp_path / "one", store=store)
+    assert await held(store) == {"a.md#0": "apples"}
+
+
+async def test_what_was_deleted_while_its_folder_was_moved_is_removed(store: InMemoryStore, tmp_path: Path) -> None:
+    await ingest(write(tmp_path / "old", a="apples", b="pears", c="plums"), store=store)
+    await ingest(write(tmp_path / "other", x="nuts"), store=store)
+    (tmp_path / "old").rename(tmp_path / "new")
+    (tmp_path / "new/b.md").unlink()
+    (tmp_path / "new/c.md").write_bytes(b"\xff")
+    report = await ingest(tmp_path / "new", store=store)
+    assert counts(report) == (0, 1, 0, 1)
+    assert report.failures[0].reason == "not utf-8 at byte 0 (invalid start byte); convert it to UTF-8"
+    assert await held(store) == {"a.md#0": "apples", "c.md#0": "plums", "x.md#0": "nuts"}
+
+
+async def test_a_folder_that_is_still_there_is_not_taken_for_one_that_was_moved(
+    store: InMemoryStore, tmp_path: Path
+) -> None:
+    await ingest(write(tmp_path / "old", a="apples", b="pears"), store=store)
+    (tmp_path / "new").mkdir()
+    (tmp_path / "old/a.md").rename(tmp_path / "new/a.md")
+    assert counts(await ingest(tmp_path / "new", store=store)) == (0, 1, 0, 0)
+    assert await held(store) == {"a.md#0": "apples", "b.md#0": "pears"}
 
 
 async def test_what_lies_in_a_folder_that_cannot_be_listed_stays(

@@ -167,10 +167,13 @@ class LocalEmbedder(Embedder):
         try:
             return await asyncio.wrap_future(job)
         except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if not self._closed or (task is not None and task.cancelling()):
+            if not self._ended_by_close():
                 raise
             raise ConfigurationError("this LocalEmbedder was closed while it was embedding") from None
+
+    def _ended_by_close(self) -> bool:
+        task = asyncio.current_task()
+        return self._closed and not (task is not None and task.cancelling())
 
     def _embed(self, method: str, texts: list[str]) -> Matrix:
         if self._closed:
@@ -190,8 +193,7 @@ class LocalEmbedder(Embedder):
         # Not all of fastembed's ways of pooling do this. Vectors of length 1 but for rounding stay as they are.
         norms: Matrix = np.linalg.norm(matrix, axis=1, keepdims=True)
         divisors = np.where((np.abs(norms - 1) < 1e-3) | (norms == 0), np.float32(1), norms)
-        unit: Matrix = matrix / divisors
-        return unit
+        return np.asarray(matrix / divisors, dtype=np.float32)
 
     def _load(self) -> _Loaded:
         with self._lock:

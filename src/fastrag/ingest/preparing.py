@@ -46,7 +46,7 @@ class Preparer:
         try:
             return self._prepare(source, stored or StoredSource(source.root))
         except (LoadError, MissingDependencyError, _UnfitError) as error:
-            return Prepared(source, "failed", reason=str(error))
+            return Prepared(source, "failed", reason=str(error).removeprefix(f"{source}: "))
 
     def _prepare(self, source: Source, stored: StoredSource) -> Prepared:
         # A file's digest is of its bytes: one that has not changed is not even parsed.
