@@ -31,8 +31,10 @@ $(VENV)/.installed-%: $(VENV)/.venv-made pyproject.toml
 
 $(VENV)/.venv-made:
 	@test -n "$(PYTHON)" || { echo 'fastrag needs Python 3.11 or newer on the PATH (or: make PYTHON=/path/to/python3)'; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'fastrag needs Python 3.11 or newer; $(PYTHON) is older'; exit 1; }
 	$(PYTHON) scripts/make_venv.py $(VENV)
 	touch $@
 
+# The environment only; results are yours. Afterwards another PYTHON=... can be given.
 clean:
-	rm -rf $(VENV) fastrag-demo
+	rm -rf $(VENV)

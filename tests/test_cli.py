@@ -159,6 +159,47 @@ def test_a_missing_model_says_how_to_get_one(tmp_path, docs, capsys, monkeypatch
     assert "fetch_model.py" in capsys.readouterr().err
 
 
+def test_an_empty_index_is_an_error(tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    assert main(["ask", "q", "--index", str(tmp_path / "empty"), "--retriever", "lexical"]) == 1
+    assert "is empty" in capsys.readouterr().err
+
+
+def test_asking_vectors_of_an_index_without_is_an_error(tmp_path, docs, capsys):
+    index = str(tmp_path / "index")
+    main(["ingest", str(docs), "--index", index, "--lexical-only"])
+    assert main(["ask", "q", "--index", index, "--retriever", "dense"]) == 1
+    assert "has no vectors" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [["--llm-url", "http://127.0.0.1:9"], ["--embedding-url", "http://127.0.0.1:9"]])
+def test_an_endpoint_without_a_model_is_wrong_usage(options, tmp_path):
+    with pytest.raises(SystemExit) as caught:
+        main(["ask", "q", "--index", str(tmp_path), *options])
+    assert caught.value.code == 2
+
+
+def test_hostile_files_do_not_steer_the_terminal(tmp_path, docs, capsys):
+    save_result(tmp_path / "a.json", "\x1b]0;title\x07run", 0.5)
+    (docs / "\x1b[31mred.md").write_text("Undo a commit \x1b[2J by hand.")
+    index = str(tmp_path / "index")
+    assert main(["best", str(tmp_path / "a.json"), "--metric", "m"]) == 0
+    assert main(["ingest", str(docs), "--index", index, "--lexical-only"]) == 0
+    assert main(["ask", "undo a commit by hand", "--index", index, "--retriever", "lexical"]) == 0
+    assert main(["show", str(tmp_path / "\x1b[31mnone.json")]) == 1
+    output = capsys.readouterr()
+    assert "\x1b" not in output.out + output.err
+    assert "\x07" not in output.out + output.err
+
+
+@pytest.mark.parametrize("redirection", ["LC_ALL=C PYTHONIOENCODING=ascii {} show {}", "{} show {} >&-"])
+def test_an_odd_stdout(tmp_path, redirection):
+    save_result(tmp_path / "a.json", "r\u00fcn \u2713", 0.5)
+    command = redirection.format(f"{sys.executable} -m fastrag.cli", tmp_path / "a.json")
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_as_a_program_with_a_closed_pipe(tmp_path):
     save_result(tmp_path / "a.json", "run-a", *[0.5] * 50)
     command = f"{sys.executable} -m fastrag.cli show " + " ".join([str(tmp_path / "a.json")] * 400) + " | head -1"
@@ -179,4 +220,37 @@ def test_ctrl_c_is_130(tmp_path):
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert error == "fastrag: interrupted\n"
+    assert error == "fastrag: interrupted; run the same command again to go on\n"
+
+
+def test_best_names_ties_and_shows_rivals(tmp_path, capsys):
+    save_result(tmp_path / "hybrid.json", "hybrid", 0.5, 0.5)
+    save_result(tmp_path / "hybrid-reranked.json", "hybrid-reranked", 0.5, 0.5)
+    assert main(["best", str(tmp_path), "--metric", "m"]) == 0
+    out = capsys.readouterr().out
+    assert "best by m: hybrid\n  not told apart from it: hybrid-reranked\n" in out
+    assert out.count("2/2") == 2
+
+
+def test_skipped_files_are_named(tmp_path, docs, capsys):
+    (docs / "picture.png").write_bytes(b"\x89PNG")
+    assert main(["ingest", str(docs), "--index", str(tmp_path / "index"), "--lexical-only"]) == 0
+    assert "picture.png" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["-k", "0"], ["-k", "two"]])
+def test_k_is_checked_before_anything_is_opened(arguments, tmp_path):
+    with pytest.raises(SystemExit) as caught:
+        main(["ask", "q", "--index", str(tmp_path), *arguments])
+    assert caught.value.code == 2
+
+
+def test_min_coverage_is_a_share(tmp_path):
+    with pytest.raises(SystemExit) as caught:
+        main(["best", str(tmp_path), "--metric", "m", "--min-coverage", "5"])
+    assert caught.value.code == 2
+
+
+def test_python_dash_m(tmp_path):
+    done = subprocess.run([sys.executable, "-m", "fastrag", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("fastrag ")

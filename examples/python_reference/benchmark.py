@@ -22,7 +22,7 @@ from fastrag import (
 from fastrag.benchmark import Benchmark, best
 from fastrag.benchmark.metrics import NDCG, LatencyMs, RecallAtK, TokenF1
 from fastrag.demo import documents, samples
-from fastrag.ingest import SentenceChunker, ingest
+from fastrag.ingest import CharacterChunker, ingest
 
 HERE = Path(__file__).parent
 RETRIEVAL = [NDCG(10, match="parent_id"), RecallAtK(10, match="parent_id"), LatencyMs()]
@@ -32,7 +32,12 @@ async def main() -> None:
     store, embedder = LanceStore(HERE / "index"), LocalEmbedder()
     # Only what changed since the last time is embedded again.
     await ingest(
-        documents(), store=store, embedder=embedder, chunker=SentenceChunker(size=800), prune=True, progress=True
+        documents(),
+        store=store,
+        embedder=embedder,
+        chunker=CharacterChunker(size=800, overlap=100),
+        prune=True,
+        progress=True,
     )
 
     hybrid = HybridRetriever.of(store, embedder, k=10)
@@ -44,9 +49,9 @@ async def main() -> None:
     }
     results = []
     for name, (pipeline, metrics) in pipelines.items():
-        result = await Benchmark(pipeline, samples(), metrics, concurrency=1, timeout_s=30).run(name, progress=True)
-        result.save(HERE / "results" / f"{name}.json")
-        results.append(result)
+        benchmark = Benchmark(pipeline, samples(), metrics, concurrency=1, timeout_s=30)
+        # Kept on disk as it goes; broken off, it goes on with resume=True.
+        results.append(await benchmark.run(name, path=HERE / "results" / f"{name}.json", progress=True))
     print("best by ndcg@10:", best(results, "ndcg@10").name)
     await store.close()
 

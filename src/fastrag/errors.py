@@ -59,7 +59,13 @@ class ServiceError(FastRAGError):
 
 
 class ServiceUnavailableError(ServiceError):
-    """The endpoint could not be reached, or answered 5xx or 429 until the client's retries were used up."""
+    """The endpoint could not be reached, or answered 5xx or 429 until the client's retries or time were used up.
+
+    Attributes:
+        retry_after_s: How many seconds the endpoint asked to wait (``Retry-After``); None where it did not say.
+    """
+
+    retry_after_s: float | None = None
 
 
 class ServiceTimeoutError(ServiceError):

@@ -141,3 +141,46 @@ def test_a_metric_without_a_name():
             return 1.0
 
     assert "Nameless.name" in refusal(Finder(), JUDGED, [Nameless()])
+
+
+def test_problems_of_fit_are_listed_beside_others():
+    message = refusal(Finder(), [EvalSample("q")], [ExactMatch(), RecallAtK(5), RecallAtK(5)])
+    assert "2 metrics are named 'recall@5'" in message
+    assert "exact_match needs an answer" in message
+    assert "recall@5 needs relevant_ids: 0 of 1" in message
+
+
+def test_a_class_as_target():
+    assert "give an object of it: Finder(...)" in refusal(Finder, JUDGED, [NDCG(10)])
+
+
+def test_a_target_that_cannot_be_read():
+    class Shy:
+        @property
+        def query(self):
+            raise RuntimeError("not now")
+
+    assert "Shy.query cannot be read: RuntimeError: not now" in refusal(Shy(), JUDGED, [NDCG(10)])
+
+
+@pytest.mark.parametrize("broken", ["name", "higher_is_better"])
+def test_a_metric_that_cannot_be_read(broken):
+    def fail(self):
+        raise RuntimeError("not now")
+
+    metric = type("Shy", (LatencyMs,), {broken: property(fail)})()
+    assert "Shy cannot be asked for its name and needs: RuntimeError: not now" in refusal(Finder(), JUDGED, [metric])
+
+
+@pytest.mark.parametrize(
+    "changes", [{"reference_answer": 5}, {"id": 5}, {"metadata": None}, {"relevant_ids": [None]},
+                {"relevant_ids": {1: 1, "1": 2}}, {"relevant_ids": {"a": 10**400}}],
+)  # fmt: skip
+def test_samples_with_fields_of_other_types(changes):
+    values = {"question": "q", "relevant_ids": ["a"]} | changes
+    assert "sample 0: " in refusal(Finder(), [EvalSample(**values)], [LatencyMs()])
+
+
+@pytest.mark.parametrize("name", ["timeout_s", "max_duration_s"])
+def test_seconds_beyond_every_float(name):
+    assert f"{name} must be" in refusal(Finder(), JUDGED, [LatencyMs()], **{name: 10**400})

@@ -274,3 +274,30 @@ def test_the_order_of_results_does_not_matter(make_result):
 def test_the_level_of_a_ranking_is_a_probability(make_result):
     with pytest.raises(ConfigurationError, match="alpha"):
         rank([make_result("a", [0.1, 0.2])], "ndcg@10", alpha=1.5)
+
+
+def test_of_equal_means_more_questions_measured_win():
+    crashes = run("crashes", *[1.0] * 18, ERRORED, ERRORED)
+    answers = run("answers", *[1.0] * 20)
+    assert best([crashes, answers], "m") is answers
+    assert best([answers, crashes], "m") is answers
+
+
+def test_results_of_one_name_that_disagree_are_refused_too():
+    with pytest.raises(ConfigurationError, match="disagree"):
+        best([run("a", 1.0, higher=True), run("a", 1.0, higher=False)], "m")
+
+
+@pytest.mark.parametrize("results", [None, 3, run("a", 1.0)])
+def test_what_is_no_list_of_results(results):
+    with pytest.raises(ConfigurationError, match="must be a list"):
+        best(results, "m")
+
+
+def test_a_share_is_met_exactly():
+    assert best([run("a", *[1.0] * 7, *[ERRORED] * 93)], "m", min_coverage=0.07).name == "a"
+
+
+def test_a_floor_that_is_no_number():
+    with pytest.raises(ConfigurationError, match="min_coverage"):
+        best([run("a", 1.0)], "m", min_coverage="x")

@@ -204,6 +204,44 @@ def test_what_is_no_result_is_refused(tmp_path, data, reason):
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"question": None}, {"question": b"q"}, {"status": "fine"}, {"scores": {"m": True}}, {"scores": {"m": 10**400}},
+        {"scores": {"m": "1"}}, {"scores": {1: 1.0}}, {"answer": b"a"}, {"answer": 3}, {"retrieved_ids": [1]},
+        {"retrieved_uris": [None]}, {"latency_ms": None}, {"error": 3},
+    ],
+)  # fmt: skip
+def test_nothing_is_saved_that_would_not_load(tmp_path, changes):
+    path = tmp_path / "r.json"
+    a_result().save(path)
+    values = {"question": "q", "status": "successful", "scores": {}} | changes
+    with pytest.raises(ConfigurationError):
+        a_result(samples=[SampleResult(**values)]).save(path)
+    assert BenchmarkResult.load(path) == a_result()
+
+
+def test_what_is_no_regular_file_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ConfigurationError, match="not a regular file"):
+        a_result().save(tmp_path / "pipe")
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+def test_a_path_with_nul():
+    with pytest.raises(ConfigurationError):
+        BenchmarkResult.load("a\0b")
+    with pytest.raises(ConfigurationError):
+        a_result().save("a\0b")
+
+
+def test_a_number_beyond_a_float_is_refused_whatever_stands_beside_it(tmp_path):
+    data = GOLDEN.read_bytes().replace(b"letter", rb"\ud800").replace(b'"duration_s": 0.25', b'"duration_s": 1e400')
+    (tmp_path / "r.json").write_bytes(data)
+    with pytest.raises(ConfigurationError, match="out of range"):
+        BenchmarkResult.load(tmp_path / "r.json")
+
+
 def test_absent_files_and_folders(tmp_path):
     for path in (tmp_path / "none.json", tmp_path):
         with pytest.raises(ConfigurationError, match="could not be read"):

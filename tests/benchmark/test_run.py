@@ -3,6 +3,7 @@
 import asyncio
 import math
 import threading
+import time
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
@@ -403,7 +404,13 @@ async def test_aggregate_sees_every_score_and_may_be_replaced():
 
 
 @pytest.mark.parametrize(
-    "broken", [lambda scores: 1 / 0, lambda scores: None, lambda scores: DistributionSummary.of([])]
+    "broken",
+    [
+        lambda scores: 1 / 0,
+        lambda scores: None,
+        lambda scores: DistributionSummary.of([]),
+        lambda scores: DistributionSummary(1, 0, math.nan, 0.0, 0.0, 0.0, 0.0),
+    ],
 )
 async def test_a_broken_aggregate_costs_no_run(broken):
     class Broken(Fixed):
@@ -482,3 +489,122 @@ def test_the_counts_always_add_up(plan, concurrency, judges):
     for sample in result.samples:
         assert (sample.error is None) == (sample.status == "successful")
         assert (None in sample.scores.values()) == (sample.status != "successful")
+
+
+async def test_a_target_that_cancels_its_own_task_ends_no_worker(tmp_path):
+    class Careless:
+        calls = 0
+
+        async def query(self, question):
+            Careless.calls += 1
+            if int(question) % 5 == 0:
+                asyncio.current_task().cancel()
+                if int(question) % 2:
+                    return QueryResult("cancelled, and answered all the same", [])
+                try:
+                    await asyncio.sleep(0)
+                except asyncio.CancelledError:
+                    raise TimeoutError("given up") from None
+            return QueryResult("", [])
+
+    samples = questions(*map(str, range(100)))
+    result = await Benchmark(Careless(), samples, [Fixed()], concurrency=4).run("r", path=tmp_path / "r.json")
+    assert Careless.calls == 100
+    assert result.status == StatusCounts(90, 10, 0)
+    assert {sample.error for sample in result.samples} == {None, "TimeoutError: given up"}
+
+
+async def test_a_metric_that_cancels_its_own_task_ends_no_judge():
+    class Careless(Metric):
+        name = "careless"
+
+        async def score(self, sample, outcome):
+            asyncio.current_task().cancel()
+            return 1.0
+
+    result = await Benchmark(Script(), questions(*map(str, range(30))), [Careless()]).run("r")
+    assert result.status == StatusCounts(30, 0, 0)
+
+
+async def test_a_reason_that_is_cancelled_is_a_reason_still():
+    class Odd(Fixed):
+        def missing_reason(self, sample, outcome):
+            raise asyncio.CancelledError
+
+    result = await Benchmark(Script(), questions("q"), [Odd("m", None)]).run("r")
+    assert result.samples[0].error.startswith("m: not_measured: the metric returned None and could not say why")
+
+
+async def test_a_progress_callback_that_raises_ends_the_run_and_keeps_the_journal(tmp_path):
+    def fail(state):
+        if state.done == 3:
+            raise asyncio.CancelledError
+
+    with pytest.raises(RuntimeError, match="progress callback"):
+        await Benchmark(Script(), questions(*"abcdef"), [Fixed()], concurrency=1).run(
+            "r", path=tmp_path / "r.json", progress=fail
+        )
+    assert (tmp_path / "r.json.journal").exists()
+
+
+async def test_progress_states_are_not_changed_later():
+    states = []
+    benchmark = Benchmark(Script(b=ValueError()), questions(*"ab"), [RecallAtK(1)], concurrency=1)
+    await benchmark.run("r", progress=states.append)
+    assert [state.status for state in states] == [StatusCounts(1, 0, 0), StatusCounts(1, 1, 0)]
+
+
+async def test_progress_must_be_something():
+    with pytest.raises(ConfigurationError, match="progress"):
+        await Benchmark(Script(), questions("q"), [Fixed()]).run("r", progress=1)
+
+
+@pytest.mark.parametrize("document", [Document(1, ""), Document("a", "", 3), Document(None, "")])
+async def test_documents_without_a_proper_identity_are_an_error(document):
+    result = await Benchmark(Script(q=QueryResult("", [document])), questions("q"), [Fixed()]).run("r")
+    assert result.samples[0].status == "errored"
+    assert "must be a text" in result.samples[0].error
+
+
+async def test_texts_of_numpy_are_saved_as_texts(tmp_path):
+    reply = QueryResult(np.str_("answer"), [Document(np.str_("a"), "", np.str_("u"))])
+    path = tmp_path / "r.json"
+    result = await Benchmark(Script(q=reply), [EvalSample(np.str_("q"), ["a"])], [RecallAtK(1)]).run("r", path=path)
+    assert type(result).load(path) == result
+    assert type(result.samples[0].retrieved_ids[0]) is str
+
+
+@pytest.mark.filterwarnings("error")
+async def test_warnings_made_errors_cost_no_run(caplog):
+    class Broken(Fixed):
+        def aggregate(self, scores):
+            raise ValueError("x")
+
+    result = await Benchmark(Script(), [EvalSample("q", ["never"])], [RecallAtK(1), Broken("m", 0.5)]).run("r")
+    assert result.summary["m"].mean == 0.5
+    assert "not one of the 1 retrieved ids" in caplog.text
+    assert "m.aggregate() raised" in caplog.text
+
+
+async def test_an_answer_that_came_too_late_because_the_loop_was_blocked():
+    class Blocking:
+        async def retrieve(self, question):
+            time.sleep(0.06)
+            return []
+
+    result = await Benchmark(Blocking(), questions("q"), [RecallAtK(1)], timeout_s=0.05).run("r")
+    assert result.samples[0].error == "TimeoutError: no answer within timeout_s=0.05"
+
+
+async def test_metrics_cannot_change_the_callers_samples():
+    class Rude(ComputedMetric):
+        name = "rude"
+
+        def compute(self, sample, outcome):
+            sample.relevant_ids.clear()
+            sample.metadata["x"] = 1
+            return 1.0
+
+    samples = questions("q")
+    await Benchmark(Script(), samples, [Rude()]).run("r")
+    assert (samples[0].relevant_ids, samples[0].metadata) == (["a"], {})

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fastrag.embedding import CachedEmbedder, Matrix
-from fastrag.errors import ConfigurationError, ServiceUnavailableError
+from fastrag.errors import ConfigurationError, ModelError, ServiceUnavailableError
 from fastrag.testing import EmbedderConformance, HashEmbedder
 
 
@@ -128,3 +128,67 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(ConfigurationError, match="cannot make the folder"):
         CachedEmbedder(HashEmbedder(), tmp_path / "file" / "vectors.sqlite")
+
+
+@pytest.mark.parametrize(
+    "damage", ["substr(vector, 1, 8)", "substr(vector, 1, 9)", "x'0000c07f0000c07f'", "7", "'text'"]
+)
+async def test_a_damaged_row_is_embedded_again(path: Path, damage: str) -> None:
+    await CachedEmbedder(HashEmbedder(), path).embed_documents(["a", "b"])
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"UPDATE vectors SET vector = {damage}")
+    connection.close()
+    inner = HashEmbedder()
+    for _ in range(2):
+        vectors = await CachedEmbedder(inner, path).embed_documents(["a", "b"])
+        np.testing.assert_array_equal(vectors, await HashEmbedder().embed_documents(["a", "b"]))
+    assert inner.embedded == ["a", "b"], "and kept again"
+
+
+class Gives(HashEmbedder):
+    """Gives ``given``, whatever the texts."""
+
+    given: object = None
+
+    async def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        self.embedded += texts
+        return self.given  # type: ignore[return-value]
+
+    async def embed_query(self, text: str) -> np.ndarray:
+        return self.given  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("given", [None, [[1.0]], [1.0, 2.0], [[1.0], [float("nan")]], [[1.0], [2.0, 3.0]], "ab"])
+async def test_what_are_no_vectors_is_refused_and_not_kept(path: Path, given: object) -> None:
+    inner = Gives()
+    inner.given = given
+    embedder = CachedEmbedder(inner, path)
+    for _ in range(2):
+        with pytest.raises(ModelError, match=r"for 2 texts, and gave"):
+            await embedder.embed_documents(["a", "b"])
+    assert inner.embedded == ["a", "b", "a", "b"]
+
+
+async def test_vectors_of_another_length_are_refused(path: Path) -> None:
+    inner = Gives()
+    inner.given = [[1, 2]]
+    np.testing.assert_array_equal(await CachedEmbedder(inner, path).embed_documents(["a"]), [[1, 2]])
+    inner.given = [[1, 2, 3]]
+    with pytest.raises(ModelError, match=r"shape \(1, 2\) for 1 texts, and gave list of shape \(1, 3\)"):
+        await CachedEmbedder(inner, path).embed_documents(["a", "b"])
+
+
+async def test_a_questions_vector_is_checked_before_it_is_kept(path: Path) -> None:
+    inner = Gives()
+    embedder = CachedEmbedder(inner, path, cache_queries=True)
+    with pytest.raises(ModelError):
+        await embedder.embed_query("a?")
+    inner.given = [1, 2]
+    np.testing.assert_array_equal(await embedder.embed_query("a?"), [1, 2])
+
+
+async def test_texts_may_come_from_a_generator(path: Path) -> None:
+    vectors = await CachedEmbedder(HashEmbedder(), path).embed_documents(text for text in ("a", "b"))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(vectors, await HashEmbedder().embed_documents(["a", "b"]))
+    with pytest.raises(ConfigurationError, match="must be a list of texts, not 3"):
+        await CachedEmbedder(HashEmbedder(), path).embed_documents(3)  # type: ignore[arg-type]

@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -221,3 +224,78 @@ async def test_an_unknown_name_is_not_downloaded_but_explained() -> None:
 def test_refuses_wrong_arguments(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=next(iter(options))):
         LocalEmbedder(**{"model": "sentence-transformers/all-MiniLM-L6-v2", **options})
+
+
+_IN_A_FORK = """
+import asyncio, os, sys
+import numpy as np
+from fastrag.embedding import LocalEmbedder
+embedder = LocalEmbedder(model_dir=sys.argv[1], threads=2)
+texts = ["a tuple", "a list"] * 20
+before = asyncio.run(embedder.embed_documents(texts))
+embedder._lock.acquire()  # as if another thread were loading at the moment of the fork
+child = os.fork()
+if child == 0:
+    async def both():
+        return await embedder.embed_documents(texts), await embedder.embed_query(texts[0])
+    after, question = asyncio.run(both())
+    os._exit(0 if np.array_equal(after, before) and np.allclose(question, before[0], atol=1e-6) else 3)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_process_loads_its_own_model(model_dir: Path) -> None:
+    ended = subprocess.run([sys.executable, "-c", _IN_A_FORK, str(model_dir)], timeout=60, check=False)
+    assert ended.returncode == 0
+
+
+async def test_closing_ends_calls_that_are_not_through_with_an_error_of_their_own(model_dir: Path) -> None:
+    embedder = LocalEmbedder(model_dir=model_dir, threads=1)
+    await embedder.embed_query("so that the model is loaded")
+    documents = asyncio.create_task(embedder.embed_documents([TEXTS[2]] * 500))
+    await embedder.embed_query("What is a tuple?")
+    await embedder.close()
+    with pytest.raises(ConfigurationError, match="closed while it was embedding"):
+        await documents
+
+
+async def test_a_call_that_is_cancelled_and_closed_is_cancelled(model_dir: Path) -> None:
+    embedder = LocalEmbedder(model_dir=model_dir, threads=1)
+    await embedder.embed_query("so that the model is loaded")
+    documents = asyncio.create_task(embedder.embed_documents([TEXTS[2]] * 500))
+    await embedder.embed_query("What is a tuple?")
+    documents.cancel()
+    await embedder.close()
+    with pytest.raises(asyncio.CancelledError):
+        await documents
+
+
+async def test_vectors_are_made_unit_where_the_pooling_does_not(model_dir: Path, copied_dir: Path) -> None:
+    # fastembed pools this model's tokens without making the mean a unit vector.
+    import fastembed
+
+    name = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
+    [entry] = [entry for entry in fastembed.TextEmbedding.list_supported_models() if entry["model"] == name]
+    (copied_dir / entry["model_file"]).parent.mkdir(exist_ok=True)
+    (copied_dir / "model.onnx").rename(copied_dir / entry["model_file"])
+    embedder = LocalEmbedder(name, model_dir=copied_dir)
+    vectors = await embedder.embed_documents(TEXTS[:4])
+    assert ":PooledEmbedding:" in embedder.id
+    await embedder.close()
+    np.testing.assert_allclose(vectors, reference_vectors(model_dir, TEXTS[:4]), atol=2e-6)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
+
+
+async def test_the_id_names_the_model(model_dir: Path, copied_dir: Path) -> None:
+    assert LocalEmbedder(model_dir=model_dir).id.startswith("fastembed:sentence-transformers/all-MiniLM-L6-v2:sha256=")
+    config = json.loads((copied_dir / "config.json").read_bytes())
+    (copied_dir / "config.json").write_text(json.dumps(config | {"_name_or_path": "/home/someone/runs/best"}))
+    assert LocalEmbedder(model_dir=copied_dir).id.startswith("fastembed:runs/best:sha256=")
+    del config["_name_or_path"]
+    (copied_dir / "config.json").write_text(json.dumps(config))
+    assert LocalEmbedder(model_dir=copied_dir).id.startswith("fastembed:copy:sha256=")
+
+
+async def test_texts_may_come_from_a_generator(embedder: LocalEmbedder) -> None:
+    assert (await embedder.embed_documents(text for text in ("a", "b"))).shape == (2, 384)  # type: ignore[arg-type]

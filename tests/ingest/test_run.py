@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fastrag.document import Document
 from fastrag.embedding.base import Matrix
-from fastrag.errors import ConfigurationError, EmbedderMismatchError, ServiceTimeoutError, StoreError
+from fastrag.errors import ConfigurationError, EmbedderMismatchError, ModelError, ServiceTimeoutError, StoreError
 from fastrag.ingest import CharacterChunker, IngestProgress, IngestReport, SentenceChunker, ingest
+from fastrag.ingest.base import Span
 from fastrag.store.memory import InMemoryStore
 from fastrag.testing import HashEmbedder
 
@@ -230,13 +232,47 @@ async def test_a_folder_in_which_everything_fails_removes_nothing(store: InMemor
     assert len(await held(store)) == 2
 
 
-async def test_an_empty_folder_is_an_error_and_removes_nothing(store: InMemoryStore, tmp_path: Path) -> None:
-    write(tmp_path, a="apples")
-    await ingest(tmp_path, store=store)
-    (tmp_path / "a.md").unlink()
-    with pytest.raises(ConfigurationError, match="no documents found in"):
-        await ingest(tmp_path, store=store)
-    assert len(await held(store)) == 1
+async def test_a_folder_that_is_empty_now_takes_its_documents_along(store: InMemoryStore, tmp_path: Path) -> None:
+    await ingest([*texts(d="plums")], store=store)
+    write(tmp_path / "one", a="apples")
+    await ingest(tmp_path / "one", store=store)
+    (tmp_path / "one/a.md").unlink()
+    assert counts(await ingest(tmp_path / "one", store=store)) == (0, 0, 0, 1)
+    assert await held(store) == {"d#0": "plums"}
+
+
+async def test_a_folder_of_which_nothing_is_stored_must_not_be_empty(store: InMemoryStore, tmp_path: Path) -> None:
+    await ingest(write(tmp_path / "one", a="apples"), store=store)
+    (tmp_path / "two").mkdir()
+    with pytest.raises(ConfigurationError, match=r"no documents found in .*two"):
+        await ingest(tmp_path / "two", store=store)
+    (tmp_path / "one/a.md").unlink()
+    (tmp_path / "one").rmdir()
+    with pytest.raises(ConfigurationError, match="no such file or folder"):
+        await ingest(tmp_path / "one", store=store)
+    assert await held(store) == {"a.md#0": "apples"}
+
+
+async def test_what_was_deleted_while_its_folder_was_moved_is_removed(store: InMemoryStore, tmp_path: Path) -> None:
+    await ingest(write(tmp_path / "old", a="apples", b="pears", c="plums"), store=store)
+    await ingest(write(tmp_path / "other", x="nuts"), store=store)
+    (tmp_path / "old").rename(tmp_path / "new")
+    (tmp_path / "new/b.md").unlink()
+    (tmp_path / "new/c.md").write_bytes(b"\xff")
+    report = await ingest(tmp_path / "new", store=store)
+    assert counts(report) == (0, 1, 0, 1)
+    assert report.failures[0].reason == "not utf-8 at byte 0 (invalid start byte); convert it to UTF-8"
+    assert await held(store) == {"a.md#0": "apples", "c.md#0": "plums", "x.md#0": "nuts"}
+
+
+async def test_a_folder_that_is_still_there_is_not_taken_for_one_that_was_moved(
+    store: InMemoryStore, tmp_path: Path
+) -> None:
+    await ingest(write(tmp_path / "old", a="apples", b="pears"), store=store)
+    (tmp_path / "new").mkdir()
+    (tmp_path / "old/a.md").rename(tmp_path / "new/a.md")
+    assert counts(await ingest(tmp_path / "new", store=store)) == (0, 1, 0, 0)
+    assert await held(store) == {"a.md#0": "apples", "b.md#0": "pears"}
 
 
 async def test_what_lies_in_a_folder_that_cannot_be_listed_stays(
@@ -283,6 +319,24 @@ async def test_a_document_no_store_takes_fails_alone(
     assert [failure.source for failure in report.failures] == ["bad"]
     assert told in report.failures[0].reason
     assert await held(store) == {"a#0": "x", "c#0": "z"}
+
+
+class PanicException(BaseException):
+    """Stands in for the panic of a library written in Rust."""
+
+
+class PanickingChunker(CharacterChunker):
+    def spans(self, text: str) -> Iterable[Span]:
+        if "bad" in text:
+            raise PanicException("index out of bounds")
+        return super().spans(text)
+
+
+async def test_a_document_over_which_the_chunker_panics_fails_alone(store: InMemoryStore) -> None:
+    report = await ingest(texts(a="good", b="bad", c="good"), store=store, chunker=PanickingChunker())
+    assert await held(store) == {"a#0": "good", "c#0": "good"}
+    [failure] = report.failures
+    assert (failure.source, "index out of bounds" in failure.reason) == ("b", True)
 
 
 async def test_a_missing_library_fails_its_files_only(
@@ -334,6 +388,56 @@ async def test_a_failing_embedder_stops_the_run_and_the_next_one_goes_on(store: 
     embedder = Batches()
     assert counts(await ingest(documents, store=store, embedder=embedder, batch_size=2)) == (4, 0, 4, 0)
     assert embedder.embedded == ["text 4", "text 5", "text 6", "text 7"]
+
+
+class Odd(HashEmbedder):
+    """Gives ``first`` for the first batch, and ``then`` for all later ones."""
+
+    def __init__(self, first: object, then: object = None) -> None:
+        super().__init__(2)
+        self.first, self.then, self.calls = first, then, 0
+
+    async def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        self.calls += 1
+        return self.first if self.calls == 1 else self.then  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("given", "came"),
+    [
+        (None, "NoneType"),
+        ("ab", "str"),
+        ([[1.0, 0.0]], r"list of shape \(1, 2\)"),
+        ([1.0, 0.0], r"list of shape \(2,\)"),
+        ([[1.0, 0.0], [1.0]], "list: "),
+        ([["a", "b"], ["c", "d"]], "list: "),
+        ([[], []], r"list of shape \(2, 0\)"),
+        (np.array([[1.0, 0.0], [np.nan, 1.0]]), "not finite"),
+        (np.array([[1.0, 0.0], [1e300, 1.0]]), "not finite"),
+    ],
+)
+async def test_what_is_no_matrix_of_vectors_is_refused_and_binds_nothing(
+    store: InMemoryStore, given: object, came: str
+) -> None:
+    with pytest.raises(ModelError, match=rf"'hash:.*\(Odd\) must give .* for 2 texts, and gave .*{came}"):
+        await ingest(texts(a="one", b="two"), store=store, embedder=Odd(given))
+    assert await store.count() == 0
+    # Not bound, so another embedder is free to use it.
+    assert (await ingest(texts(a="one"), store=store, embedder=HashEmbedder(16))).added == 1
+
+
+async def test_a_matrix_as_lists_is_taken(store: InMemoryStore) -> None:
+    report = await ingest(texts(a="one", b="two"), store=store, embedder=Odd([[1, 0], [0, 1]]))
+    assert report.added == 2
+    [found] = await store.search(embedding=np.array([0, 1], dtype=np.float32), k=1)
+    assert found.text == "two"
+
+
+async def test_a_later_batch_of_another_width_is_refused_and_the_first_one_kept(store: InMemoryStore) -> None:
+    embedder = Odd([[1.0, 0.0]], [[1.0, 0.0, 0.0]])
+    with pytest.raises(ModelError, match=r"\(1, 2\) .* gave list of shape \(1, 3\)"):
+        await ingest(texts(a="one", b="two"), store=store, embedder=embedder, batch_size=1)
+    assert await held(store) == {"a#0": "one"}
 
 
 async def test_a_document_left_half_written_is_done_again(store: InMemoryStore) -> None:

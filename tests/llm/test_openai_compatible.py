@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import traceback
+import warnings
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -229,6 +231,81 @@ async def test_the_key_is_in_no_message_repr_or_log(ask: Any, caplog: pytest.Log
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
+async def test_a_key_at_the_end_of_what_is_shown_is_not_shown_in_part(server: OpenAICompatibleServer) -> None:
+    for start in (270, 280, 290):
+        server.fail_next(Fault(body=b'{"x":"' + b"y" * start + KEY.encode() + b'"}'))
+        with pytest.raises(MalformedReplyError) as caught:
+            await a_model(server).complete(PROMPT)
+        assert KEY[:6] not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"HTTP_PROXY": "foo://proxy"}, "Unknown scheme for proxy URL"),
+        ({"SSL_CERT_FILE": "/not/there.pem"}, "No such file"),
+        ({"base_url": "http://\N{SNOWMAN}.invalid/v1"}, "Invalid IDNA hostname"),
+    ],
+)
+async def test_settings_no_client_can_be_made_from(
+    ask: Any, server: OpenAICompatibleServer, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], said: str
+) -> None:
+    options = {name: value for name, value in settings.items() if name == "base_url"}
+    for name in settings.keys() - options:
+        monkeypatch.setenv(name, settings[name])
+    with pytest.raises(ConfigurationError, match=f"{said}.*base_url and at .*HTTP_PROXY"):
+        await ask(a_model(server, **options))
+
+
+async def test_a_text_that_cannot_be_sent(ask: Any, server: OpenAICompatibleServer) -> None:
+    with pytest.raises(ConfigurationError, match="not valid Unicode"):
+        await ask(a_model(server), Prompt((Message("user", "lone \ud800"),)))
+
+
+def test_each_loop_closes_its_connections(ask: Any, caplog: pytest.LogCaptureFixture) -> None:
+    with OpenAICompatibleServer("x") as server, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        llm = a_model(server)
+        for _ in range(5):
+            assert asyncio.run(ask(llm)).text == "x"
+        gc.collect()
+    assert [warning for warning in caught if issubclass(warning.category, ResourceWarning)] == []
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+async def test_a_wait_that_a_server_asks_for_is_told(ask: Any, server: OpenAICompatibleServer) -> None:
+    server.fail_next(Fault.error(503, retry_after_s=7))
+    with pytest.raises(ServiceUnavailableError) as caught:
+        await ask(a_model(server, max_retries=0))
+    assert caught.value.retry_after_s == 7
+    server.fail_next(Fault.error(500))
+    with pytest.raises(ServiceUnavailableError) as caught:
+        await ask(a_model(server, max_retries=0))
+    assert caught.value.retry_after_s is None
+    server.fail_next(Fault(429, headers={"Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"}))
+    with pytest.raises(ServiceUnavailableError) as caught:
+        await ask(a_model(server))
+    assert caught.value.retry_after_s > 1e9
+
+
+async def test_a_wait_longer_than_the_time_left_is_not_begun(ask: Any, server: OpenAICompatibleServer) -> None:
+    server.fail_next(Fault.error(429, retry_after_s=0.01), Fault.error(429, retry_after_s=30))
+    with pytest.raises(ServiceUnavailableError, match="limits the rate of requests") as caught:
+        await asyncio.wait_for(ask(a_model(server, timeout_s=30, max_retries=5)), 20)
+    assert caught.value.retry_after_s == 30
+    assert len(server.requests) == 2
+
+
+async def test_a_redirect_to_another_host_is_not_followed(ask: Any, server: OpenAICompatibleServer) -> None:
+    async with OpenAICompatibleServer("stolen") as other:
+        server.fail_next(Fault(307, headers={"Location": f"{other.base_url}/chat/completions"}))
+        with pytest.raises(ServiceRejectedError, match=f"redirects to another place.*{other.base_url}"):
+            await ask(a_model(server))
+        assert other.requests == []
+    server.fail_next(Fault(307, headers={"Location": "/v1/chat/completions"}))
+    assert (await ask(a_model(server))).text == "An immutable sequence [1]."
+
+
 async def test_a_prompt_without_messages_is_refused(ask: Any, server: OpenAICompatibleServer) -> None:
     with pytest.raises(ConfigurationError, match="at least one message"):
         await ask(a_model(server), Prompt(()))
@@ -246,6 +323,7 @@ async def test_a_prompt_without_messages_is_refused(ask: Any, server: OpenAIComp
         {"timeout_s": -1},
         {"max_retries": 1.5},
         {"base_url": "ftp://localhost"},
+        {"api_key": 5},
     ],
 )
 def test_refuses_wrong_arguments(options: dict[str, Any]) -> None:

@@ -108,11 +108,38 @@ async def test_bad_settings_are_refused(store, embedder):
 
 
 async def test_a_dense_retriever_refuses_a_store_of_another_embedder(store, embedder):
+    await store.bind(embedder.id, 512)
     assert await DenseRetriever(store, embedder).retrieve("cat")
     with pytest.raises(EmbedderMismatchError, match="hash"):
         await DenseRetriever(store, HashEmbedder(512, name="another")).retrieve("cat")
     with pytest.raises(EmbedderMismatchError, match="dimension"):
         await DenseRetriever(store, HashEmbedder(64)).retrieve("cat")
+
+
+def files(folder):
+    return {(path, path.lstat().st_mtime_ns, path.lstat().st_ino) for path in folder.rglob("*")}
+
+
+async def test_a_question_writes_nothing(tmp_path, embedder):
+    texts = [document.text for document in DOCUMENTS]
+    for name in ("words", "vectors", "bound"):
+        store = LanceStore(tmp_path / name)
+        await store.upsert(DOCUMENTS, None if name == "words" else await embedder.embed_documents(texts))
+        if name == "bound":
+            await store.bind(embedder.id, 512)
+        await store.close()
+    before = files(tmp_path)
+    for path in tmp_path.rglob("*"):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    for name in ("words", "vectors", "bound", "not there"):
+        store = LanceStore(tmp_path / name)
+        found = [await retriever.retrieve("the cat") for retriever in every_retriever(store, embedder)]
+        assert [bool(each) for each in found] == [name in ("vectors", "bound"), *[name != "not there"] * 3]
+        await store.close()
+    assert files(tmp_path) == before
+    for path in tmp_path.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    await LanceStore(tmp_path / "words").bind("another", 3)
 
 
 async def test_lexical_retrieval_leaves_out_what_shares_no_word(store):

@@ -1,5 +1,6 @@
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,7 +30,10 @@ def start(task, folder, name="", *options):
 
 
 def finish(process):
-    out, err = process.communicate(timeout=120)
+    try:
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
     assert process.returncode == 0, err
     return out, err
 
@@ -152,6 +156,96 @@ async def test_paths_that_cannot_be_a_store(tmp_path):
         await LanceStore("/dev/null/store" if os.name != "posix" else "/proc/store").upsert([Document("a", "")])
 
 
+async def test_a_path_means_one_folder(tmp_path, monkeypatch):
+    for name in ("home", "here", "elsewhere"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path / "here")
+    await LanceStore("~/index").upsert([Document("a", "cat")])
+    assert await LanceStore("~/index").count() == 1
+    assert [path.name for path in (tmp_path / "home").iterdir()] == ["index"]
+
+    store = LanceStore("index")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    await store.upsert([Document("b", "cat"), Document("c", "cat")])
+    await store.close()
+    assert await store.count() == 2
+    assert [path.name for path in (tmp_path / "here").iterdir()] == ["index"]
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.parametrize("path", ["file:///tmp/index", "s3://bucket/index", "nul\0", b"index", 5, None])
+def test_what_is_no_path_of_a_folder_here_is_refused(path):
+    with pytest.raises(ConfigurationError, match="path must be"):
+        LanceStore(path)
+
+
+async def test_a_deletion_counts_only_what_it_deleted(tmp_path, monkeypatch):
+    import lancedb
+
+    store, other = LanceStore(tmp_path), LanceStore(tmp_path)
+    await store.upsert([Document(str(n), "cat", metadata={"n": n}) for n in range(4)])
+    delete = lancedb.table.AsyncTable.delete
+
+    async def beside_another_writer(table, condition):
+        result = await delete(table, condition)
+        await other.upsert([Document(f"new{n}", "cat") for n in range(9)])
+        return result
+
+    monkeypatch.setattr(lancedb.table.AsyncTable, "delete", beside_another_writer)
+    assert await store.delete(ids=["0", "1", "unknown"]) == 2
+    assert await store.delete(filter=Eq("n", 3)) == 1
+    assert await store.delete(filter=Eq("n", 3)) == 0
+    assert await store.delete(ids=[]) == 0
+
+
+async def test_closing_leaves_calls_under_way_their_files(tmp_path):
+    store = LanceStore(tmp_path)
+    await store.upsert([Document(str(n), "cat") for n in range(3000)], np.ones((3000, 8)))
+
+    async def search():
+        for _ in range(20):
+            assert len(await store.search(text="cat", embedding=np.ones(8), k=5)) == 5
+            assert await store.count() == 3000
+            assert len(await store.get(["1", "2"])) == 2
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(search()) for _ in range(3)]
+        while not all(task.done() for task in tasks):
+            await asyncio.gather(store.close(), store.upsert([Document("1", "cat")]))
+
+    scan = store.scan()
+    await anext(scan)
+    await store.close()
+    assert len([document async for document in scan]) == 2999
+
+
+@pytest.mark.parametrize("left", ["data", "_transactions", "_indices"])
+async def test_a_store_copied_in_part_is_refused_and_left_alone(tmp_path, left):
+    store = LanceStore(tmp_path / "whole")
+    await store.upsert([Document("a", "cat")])
+    await store.close()
+    table = tmp_path / "part" / "documents.lance"
+    shutil.copytree(tmp_path / "whole" / "documents.lance" / left, table / left)
+    before = sorted(table.rglob("*"))
+    store = LanceStore(tmp_path / "part")
+    for call in (store.count, lambda: store.upsert([Document("b", "cat")]), store.optimize):
+        with pytest.raises(StoreError, match="copied in part"):
+            await call()
+    assert sorted(table.rglob("*")) == before
+
+
+async def test_a_store_whose_making_was_killed_is_made(tmp_path):
+    begun = tmp_path / "documents.lance" / "_transactions" / "0-a720138b.txn"
+    begun.parent.mkdir(parents=True)
+    begun.write_bytes(b"")
+    store = LanceStore(tmp_path)
+    assert await store.count() == 0
+    await store.upsert([Document("a", "cat")])
+    assert await LanceStore(tmp_path).count() == 1
+
+
 async def test_tables_of_others_and_of_newer_versions_are_refused(tmp_path):
     import lancedb
     import pyarrow as pa
@@ -201,8 +295,6 @@ async def test_a_damaged_store_says_so(tmp_path):
 
 
 async def test_a_folder_removed_under_an_open_store(tmp_path):
-    import shutil
-
     store = LanceStore(tmp_path / "store")
     await store.upsert([Document("a", "cat")], np.ones((1, 3)))
     shutil.rmtree(tmp_path / "store")
@@ -233,6 +325,23 @@ async def test_writing_tidies_up_when_much_has_piled_up(tmp_path, monkeypatch):
     await store.upsert([Document(f"more{n}", "cat") for n in range(11)])
     assert (await pieces())[1] == 0
     assert len(await store.search(text="cat", k=99)) == 15
+
+
+async def test_tidying_gives_way_to_other_writers(tmp_path, monkeypatch):
+    import lancedb
+
+    store = LanceStore(tmp_path)
+    await store.upsert([Document("a", "cat")])
+    said = ["lance error: Retryable commit conflict for version 3: This Rewrite transaction was preempted"]
+
+    async def optimize(table, **_):
+        raise RuntimeError(said[0])
+
+    monkeypatch.setattr(lancedb.table.AsyncTable, "optimize", optimize)
+    await store.optimize()
+    said[0] = "lance error: LanceError(IO): No space left on device"
+    with pytest.raises(StoreError, match="No space left"):
+        await store.optimize()
 
 
 async def test_writers_that_insert_one_id_at_once_leave_one_document(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 from collections.abc import Iterable
@@ -28,6 +29,8 @@ def write_chunks_atomically(path: Path, chunks: Iterable[bytes]) -> None:
         OSError: The folder or file cannot be written.
     """
     path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "not a regular file, and will not be replaced by one", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     # The name is kept short: a suffix on a 255-byte file name would be refused.
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
@@ -44,7 +47,9 @@ def write_chunks_atomically(path: Path, chunks: Iterable[bytes]) -> None:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
-    fsync_folder(path.parent)
+    # The file is in its place by now: a folder that cannot be opened or synced does not make that undone.
+    with contextlib.suppress(OSError):
+        fsync_folder(path.parent)
 
 
 def fsync_folder(folder: Path) -> None:

@@ -6,16 +6,20 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from email.utils import mktime_tz, parsedate_tz
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
 import msgspec
 
 from fastrag._support.extras import import_extra
 from fastrag.errors import (
     ConfigurationError,
+    FastRAGError,
     MalformedReplyError,
     ServiceRejectedError,
     ServiceTimeoutError,
@@ -49,6 +53,8 @@ class OpenAIConnection:
             raise ConfigurationError(f"max_retries must be a whole number of at least 0, not {max_retries!r}")
         self._base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
         self.place = _place(self._base_url or "https://api.openai.com/v1")
+        if not isinstance(api_key, str | None):
+            raise ConfigurationError(f"api_key must be a text or None, not a {type(api_key).__name__}")
         key = (api_key if api_key is not None else os.environ.get("OPENAI_API_KEY", "")).strip()
         if not (key.isascii() and key.isprintable()):
             raise ConfigurationError("the API key has characters in it that no key has, such as a line break")
@@ -59,25 +65,65 @@ class OpenAIConnection:
         self._key = key or "none"  # the SDK insists on one; servers on one's own machine rarely do
         self.timeout_s = float(timeout_s)
         self._max_retries = max_retries
-        self._client: Any = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._clients: dict[asyncio.AbstractEventLoop, tuple[Any, AsyncGenerator[None, None]]] = {}
+        self._deadlines: WeakKeyDictionary[Any, float] = WeakKeyDictionary()  # by task, in the loop's time
 
-    @property
-    def client(self) -> Any:
-        """The SDK's client for the running event loop: its connections cannot be used from another loop."""
+    async def client(self) -> Any:
+        """The SDK's client for the running event loop: its connections cannot be used from another loop.
+
+        Raises:
+            ConfigurationError: None can be made, because of ``base_url`` or of settings in the environment.
+        """
         loop = asyncio.get_running_loop()
-        if self._client is None or self._loop is not loop:
-            self._client = self._sdk.AsyncOpenAI(
-                base_url=self._base_url, api_key=self._key, timeout=self.timeout_s, max_retries=self._max_retries
+        for other in list(self._clients):
+            if other.is_closed():
+                self._clients.pop(other, None)
+        if loop not in self._clients:
+            client = self._new_client()
+            closer = _closed_with_the_loop(client)
+            await anext(closer)
+            self._clients[loop] = client, closer
+        return self._clients[loop][0]
+
+    def _new_client(self) -> Any:
+        async def stay(request: Any) -> None:
+            # A redirect would carry the texts to a host that nobody chose.
+            if _origin(request.url) != _origin(client.base_url):
+                raise ServiceRejectedError(
+                    f"{self.place} redirects to another place, which was sent nothing: "
+                    f"{self.quoted(str(request.url))}. If it is to be trusted, give it as base_url"
+                )
+
+        try:
+            http_client = self._sdk.DefaultAsyncHttpxClient(
+                event_hooks={"request": [stay], "response": [self._forgo_late_retry]}
             )
-            self._loop = loop
-        return self._client
+            client = self._sdk.AsyncOpenAI(
+                base_url=self._base_url,
+                api_key=self._key,
+                timeout=self.timeout_s,
+                max_retries=self._max_retries,
+                http_client=http_client,
+            )
+        except (ValueError, ImportError, OSError, self._http.InvalidURL) as error:
+            raise ConfigurationError(
+                f"no client for {self.place} can be made: {error}. Look at base_url and at the environment's settings "
+                "for proxies and certificates (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE, SSL_CERT_DIR)"
+            ) from error
+        return client
+
+    async def _forgo_late_retry(self, response: Any) -> None:
+        """Have the SDK say what was refused, where it would wait for a retry until the time is up."""
+        pause_s = _retry_after_s(response.headers)
+        left_s = self._deadlines[asyncio.current_task()] - asyncio.get_running_loop().time()
+        if pause_s is not None and pause_s >= left_s:
+            response.headers["x-should-retry"] = "false"
 
     async def close(self) -> None:
-        """Close the connections; harmless when called twice."""
-        client, self._client = self._client, None
-        if client is not None and self._loop is asyncio.get_running_loop():
-            await client.close()
+        """Close the running loop's connections, which otherwise end with the loop; harmless when called twice."""
+        _, closer = self._clients.pop(asyncio.get_running_loop(), (None, None))
+        if closer is not None:
+            await closer.aclose()
 
     @asynccontextmanager
     async def errors(self) -> AsyncIterator[None]:
@@ -86,7 +132,10 @@ class OpenAIConnection:
         sdk, http = self._sdk, self._http
         try:
             async with asyncio.timeout(self.timeout_s):
+                self._deadlines[asyncio.current_task()] = asyncio.get_running_loop().time() + self.timeout_s
                 yield
+        except FastRAGError:
+            raise
         except (TimeoutError, sdk.APITimeoutError, http.TimeoutException) as error:
             raise ServiceTimeoutError(f"{self.place} did not answer within {self.timeout_s:g} s") from error
         except (sdk.APIConnectionError, http.TransportError) as error:
@@ -95,12 +144,17 @@ class OpenAIConnection:
         except sdk.APIStatusError as error:
             passing = error.status_code == 429 or error.status_code >= 500
             kind = ServiceUnavailableError if passing else ServiceRejectedError
-            tried = f" after {self._max_retries} retries" if passing else ""
-            said = self.quoted(str(error))
-            raise kind(f"{self.place} refused{tried}: {said}") from self._shown(error)
+            did = "limits the rate of requests" if error.status_code == 429 else "refused"
+            tried = f" (retries allowed: {self._max_retries})" if passing else ""
+            refusal = kind(f"{self.place} {did}{tried}: {self.quoted(str(error))}")
+            if isinstance(refusal, ServiceUnavailableError):
+                refusal.retry_after_s = _retry_after_s(error.response.headers)
+            raise refusal from self._shown(error)
         except sdk.APIError as error:  # an error event within a stream
             said = self.quoted(str(error))
             raise ServiceUnavailableError(f"{self.place} broke off with an error: {said}") from self._shown(error)
+        except UnicodeEncodeError as error:
+            raise ConfigurationError(f"what is to be sent to {self.place} is not valid Unicode: {error}") from error
         except ValueError as error:  # what the SDK's decoder of streams raises
             raise MalformedReplyError(f"{self.place} sent something that is not JSON: {error}") from error
 
@@ -113,7 +167,7 @@ class OpenAIConnection:
         try:
             return msgspec.json.decode(content, type=type_)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            said = self.quoted(content[:_SHOWN].decode(errors="replace"))
+            said = self.quoted(content.decode(errors="replace"))
             raise MalformedReplyError(
                 f"{self.place} gave a reply of another form: {error}. It begins: {said}"
             ) from error
@@ -126,6 +180,29 @@ class OpenAIConnection:
     def _shown(self, error: Exception) -> Exception | None:
         # Some servers repeat the key in their refusal; then their own words must not be shown as the cause.
         return None if self._key in str(error) else error
+
+
+async def _closed_with_the_loop(client: Any) -> AsyncGenerator[None, None]:
+    """Held at its ``yield``, it closes ``client`` when it is closed, as a loop does at its end with every generator."""
+    try:
+        yield
+    finally:
+        await client.close()
+
+
+def _origin(url: Any) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
+
+
+def _retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """The seconds that a reply's headers ask to wait, None where they do not."""
+    said = headers.get("retry-after", "")
+    try:
+        pause_s = float(said)
+    except ValueError:
+        when = parsedate_tz(said)
+        pause_s = math.nan if when is None else max(0.0, mktime_tz(when) - time.time())
+    return pause_s if 0 <= pause_s < math.inf else None
 
 
 def _place(base_url: str) -> str:

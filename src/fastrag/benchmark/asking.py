@@ -10,10 +10,12 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from time import perf_counter
 
+from fastrag.benchmark.checks import plain_text
 from fastrag.benchmark.metrics.base import QueryOutcome
-from fastrag.benchmark.reasons import belongs_to_stranger, describe_error
+from fastrag.benchmark.reasons import describe_error
 from fastrag.benchmark.results import SampleResult
 from fastrag.benchmark.samples import EvalSample
+from fastrag.benchmark.stopping import belongs_to_stranger
 from fastrag.benchmark.target import Target
 from fastrag.errors import ServiceTimeoutError, ServiceUnavailableError
 
@@ -90,23 +92,26 @@ class Asker:
             else:
                 async with scope:
                     reply = await self._target.ask(sample.question, self._executor)
-                if scope.expired():
-                    # The pipeline swallowed its cancellation: an answer, but too late.
-                    raise TimeoutError
             latency_ms = (perf_counter() - started) * 1000
+            if self._is_late(scope, latency_ms):
+                raise TimeoutError
             outcome = self._target.read(reply, latency_ms)
         except BaseException as error:
             latency_ms = (perf_counter() - started) * 1000
             if not belongs_to_stranger(error):
                 raise
             # A TimeoutError of the pipeline's own is not the deadline set here.
-            if isinstance(error, TimeoutError) and self._timeout_s is not None and scope.expired():
+            if isinstance(error, TimeoutError) and self._is_late(scope, latency_ms):
                 reason = f"TimeoutError: no answer within timeout_s={self._timeout_s:g}"
             else:
                 reason = describe_error(error)
             return Asked(None, failed(sample, self._metrics, reason, latency_ms), attempt), error
         result = answered(sample, outcome, outcome.answer if self._target.answers else None)
         return Asked(outcome, result, attempt), None
+
+    def _is_late(self, scope: asyncio.Timeout, latency_ms: float) -> bool:
+        # A pipeline may swallow its cancellation, or block the loop so that nobody could cancel it.
+        return self._timeout_s is not None and (scope.expired() or latency_ms > self._timeout_s * 1000)
 
 
 def answered(sample: EvalSample, outcome: QueryOutcome, answer: str | None) -> SampleResult:
@@ -116,9 +121,9 @@ def answered(sample: EvalSample, outcome: QueryOutcome, answer: str | None) -> S
         sample.question,
         "successful",
         {},
-        answer,
-        [document.id for document in sources],
-        [document.uri or "" for document in sources],
+        None if answer is None else plain_text(answer),
+        [plain_text(document.id) for document in sources],
+        [plain_text(document.uri or "") for document in sources],
         outcome.latency_ms,
     )
 

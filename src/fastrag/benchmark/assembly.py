@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
+import math
 from collections.abc import Sequence
 from datetime import datetime
 
 from fastrag.benchmark.metrics.base import DistributionSummary, Metric
-from fastrag.benchmark.reasons import belongs_to_stranger, describe_error
+from fastrag.benchmark.reasons import describe_error
 from fastrag.benchmark.results import BenchmarkResult, SampleResult, StatusCounts
+from fastrag.benchmark.stopping import belongs_to_stranger
+from fastrag.benchmark.warning import warn
 
 
 def assemble(
@@ -36,12 +38,22 @@ def _aggregate(metric: Metric, samples: Sequence[SampleResult]) -> DistributionS
     scores = [sample.scores[metric.name] for sample in samples]
     try:
         summary = metric.aggregate(scores)
-        if isinstance(summary, DistributionSummary) and summary.count + summary.missing == len(scores):
+        if problem := _summary_problem(summary, len(scores)):
+            problem = f"returned {summary!r}, {problem}"
+        else:
             return summary
-        problem = f"returned {summary!r}, whose count and missing do not add up to {len(scores)}"
     except BaseException as error:
         if not belongs_to_stranger(error):
             raise
         problem = f"raised {describe_error(error)}"
-    warnings.warn(f"{metric.name}.aggregate() {problem}; the plain summary of its scores is used instead", stacklevel=4)
+    warn(f"{metric.name}.aggregate() {problem}; the plain summary of its scores is used instead")
     return DistributionSummary.of(scores)
+
+
+def _summary_problem(summary: object, asked: int) -> str | None:
+    if not isinstance(summary, DistributionSummary):
+        return "which is no DistributionSummary"
+    if summary.count + summary.missing != asked:
+        return f"whose count and missing do not add up to {asked}"
+    values = [summary.mean, summary.median, summary.std, summary.min, summary.max, *summary.percentiles.values()]
+    return None if all(map(math.isfinite, values)) else "in which a number is not finite"

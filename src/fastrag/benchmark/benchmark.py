@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from fastrag._support.checks import require_text
 from fastrag.benchmark.asking import Asker
 from fastrag.benchmark.assembly import assemble
 from fastrag.benchmark.budget import Price
-from fastrag.benchmark.checks import fit_problems, metric_problems, sample_problems, with_ids
+from fastrag.benchmark.checks import all_problems, with_ids
 from fastrag.benchmark.id_spaces import disjoint_ids_warning
 from fastrag.benchmark.limits import Limits
 from fastrag.benchmark.loop_lag import measured_lag
@@ -28,6 +27,7 @@ from fastrag.benchmark.samples import EvalSample
 from fastrag.benchmark.signals import stopping_on_signals
 from fastrag.benchmark.target import Target
 from fastrag.benchmark.threads import DaemonThreads
+from fastrag.benchmark.warning import warn
 from fastrag.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -111,13 +111,9 @@ class Benchmark:
             max_attempts=max_attempts,
             stop_after_alike=stop_after_alike,
         )
-        problems = [problem] if (problem := self._target.problem()) else []
-        bad_samples, bad_metrics = sample_problems(samples), metric_problems(metrics)
-        problems += bad_samples + bad_metrics
+        problems = all_problems(self._target, samples, metrics) + self._limits.problems()
         if not problems:
-            problems += fit_problems(self._target, samples, metrics)
             problems += self._limits.fit_problems(self._target, metrics)
-        problems += self._limits.problems()
         if problems:
             raise ConfigurationError("\n- ".join(["this benchmark cannot be run:", *problems]))
         self._samples = with_ids(samples)
@@ -164,6 +160,8 @@ class Benchmark:
             raise ConfigurationError("resume and keep_outcomes need a path: where the result is saved")
         if retry_errored and not resume:
             raise ConfigurationError("retry_errored needs resume=True: it asks again what is errored in a journal")
+        if not isinstance(progress, bool) and not callable(progress):
+            raise ConfigurationError(f"progress must be a bool or a callable, not {progress!r}")
         recording = self._record(name, path, resume, retry_errored, keep_outcomes) if path is not None else None
         try:
             with self._progress(name, progress) as on_progress:
@@ -221,17 +219,18 @@ class Benchmark:
             raise KeyboardInterrupt from None
         finally:
             threads.shutdown()
-        latencies = [sample.latency_ms for sample in samples if sample.status != "errored"]
-        if latencies and (problem := lag.problem(sum(latencies) / len(latencies))):
-            warnings.warn(problem, stacklevel=3)
-        if warning := disjoint_ids_warning(self._metrics, self._samples, samples):
-            warnings.warn(warning, stacklevel=3)
         earlier_s = 0.0 if recording is None else recording.journal.earlier_s
         result = assemble(name, created_at, samples, self._metrics, earlier_s + perf_counter() - started)
-        if stopped is not None:
-            _log.warning("the run is partial, for it was stopped: %s", stopped)
         if recording is not None:
             recording.save(result, complete=stopped is None)
+        # Only now: where warnings are made errors, they would take what was paid for with them.
+        if stopped is not None:
+            _log.warning("the run is partial, for it was stopped: %s", stopped)
+        latencies = [sample.latency_ms for sample in samples if sample.status != "errored"]
+        if latencies and (problem := lag.problem(sum(latencies) / len(latencies))):
+            warn(problem)
+        if warning := disjoint_ids_warning(self._metrics, self._samples, samples):
+            warn(warning)
         return result
 
     @contextmanager

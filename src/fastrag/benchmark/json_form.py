@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import numbers
 from collections.abc import Sequence
 from functools import cache
@@ -53,7 +54,7 @@ def decode(data: bytes, kind: type[T]) -> T:
     except msgspec.DecodeError as error:
         if "surrogate" not in str(error):
             raise
-        return msgspec.convert(json.loads(data, parse_constant=_refuse_constant), kind)
+        return msgspec.convert(json.loads(data, parse_constant=_refuse_constant, parse_float=_finite), kind)
 
 
 @cache
@@ -68,6 +69,13 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
 
 def _refuse_constant(name: str) -> object:
     raise ValueError(f"JSON has no {name}")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"the number {text} is out of range")
+    return number
 
 
 def _plain(value: object) -> object:

@@ -132,7 +132,8 @@ def rank(
         else:
             mean, interval = statistics.mean(commons[position]), mean_interval(commons[position])
         entries.append(RankedResult(result, 1 + len(better), mean, interval, coverage, bounds, better, None))
-    entries.sort(key=lambda entry: (entry.rank, (-1 if higher else 1) * (entry.mean or 0.0)))
+    sign = -1 if higher else 1
+    entries.sort(key=lambda entry: (entry.rank, sign * (entry.mean or 0.0), -entry.coverage.measured))
     questions = None if common is None else len(common)
     return Ranking(metric, higher, (*entries, *left_out), questions, min_coverage, alpha)
 
@@ -143,7 +144,8 @@ def best(results: Iterable[BenchmarkResult], metric: str, *, min_coverage: float
     A result qualifies if it measured at least ``min_coverage`` of the questions that can be measured at all
     (those whose sample lacks what the metric needs do not count against it; those on which the pipeline or the
     metric failed do). Means are over the questions that all qualifying results measured, so that skipping the hard
-    ones gains nothing. Results without samples are compared by their summaries. Of equal results the first wins.
+    ones gains nothing. Results without samples are compared by their summaries. Of equal results the one that
+    measured more questions wins, then the first.
     Whether the winner is really better than the next is what `rank` tells.
 
     Args:
@@ -169,13 +171,15 @@ def best(results: Iterable[BenchmarkResult], metric: str, *, min_coverage: float
 def _checked(
     results: Iterable[BenchmarkResult], metric: str, min_coverage: float, alpha: float
 ) -> list[BenchmarkResult]:
+    if isinstance(results, BenchmarkResult) or not isinstance(results, Iterable):
+        raise ConfigurationError(f"results must be a list of BenchmarkResult, not a {type(results).__name__}")
     listed = list(results)
     if not listed:
         raise ConfigurationError("there are no results to choose from")
     strangers = [type(result).__name__ for result in listed if not isinstance(result, BenchmarkResult)]
     if strangers:
         raise ConfigurationError(f"results must be BenchmarkResult objects, not {strangers[0]}")
-    if not 0 <= min_coverage <= 1:
+    if not isinstance(min_coverage, int | float) or not 0 <= min_coverage <= 1:
         raise ConfigurationError(f"min_coverage must be from 0 to 1, not {min_coverage!r}")
     if not 0 < alpha < 1:
         raise ConfigurationError(f"alpha must be between 0 and 1, not {alpha!r}")
@@ -187,7 +191,7 @@ def _checked(
 
 
 def _qualifies(coverage: Coverage, min_coverage: float) -> bool:
-    return coverage.measured > 0 and coverage.measured >= min_coverage * coverage.measurable
+    return coverage.measured > 0 and coverage.measured / coverage.measurable >= min_coverage
 
 
 def _why_not(coverage: Coverage, min_coverage: float) -> str:

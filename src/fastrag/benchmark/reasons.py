@@ -17,11 +17,11 @@ not_attempted  the run was stopped, or its budget spent, before the metric was a
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Literal, get_args
 
 from fastrag.benchmark.results import SampleResult
+from fastrag.benchmark.stopping import belongs_to_stranger
 
 Kind = Literal["not_applicable", "not_measured", "invalid_score", "metric_error", "not_attempted"]
 
@@ -45,14 +45,6 @@ def describe_error(error: BaseException) -> str:
         message += " [" + ", ".join(describe_error(member) for member in error.exceptions[:3]) + "]"
     name = type(error).__name__
     return shorten(f"{name}: {message}" if message else name)
-
-
-def belongs_to_stranger(error: BaseException) -> bool:
-    """Whether what a pipeline or a metric raised is its own failure, and not the run being stopped."""
-    if isinstance(error, asyncio.CancelledError):
-        task = asyncio.current_task()
-        return task is not None and task.cancelling() == 0
-    return not isinstance(error, KeyboardInterrupt | GeneratorExit)
 
 
 def shorten(text: str) -> str:

@@ -11,6 +11,8 @@ what was altered. A large file is written and read line by line, so that it is n
 from __future__ import annotations
 
 import hashlib
+import math
+import numbers
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -86,12 +88,15 @@ class _Version(msgspec.Struct):
 
 def save(result: BenchmarkResult, path: Path) -> None:
     """See `BenchmarkResult.save`."""
-    _refuse_non_finite(result, path)
     try:
+        _refuse_what_load_would(result, path)
         fields = [field for field in _Head.__struct_fields__ if field != "schema_version"]
         values = {field: getattr(result, field) for field in fields}
         head = _encode_head(values | {"created_at": result.created_at.isoformat()})
+        decode(head[:-2] + b"}", _Head)
         write_chunks_atomically(path, _with_checksum(_parts(head, result.samples)))
+    except ConfigurationError:
+        raise
     except (TypeError, ValueError, OverflowError, RecursionError, AttributeError) as error:
         raise ConfigurationError(f"{path}: the result cannot be written as JSON: {error}") from error
     except OSError as error:
@@ -103,8 +108,11 @@ def load(path: Path) -> BenchmarkResult:
     try:
         result = _load_lines(path)
         return _load_whole(path) if result is None else result
-    except OSError as error:
-        raise ConfigurationError(f"{path}: the result could not be read: {error.strerror or error}") from error
+    except ConfigurationError:
+        raise
+    except (OSError, ValueError) as error:  # a ValueError: a path with NUL in it
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise ConfigurationError(f"{path}: the result could not be read: {reason or error}") from error
 
 
 def encode_sample(sample: SampleResult) -> bytes:
@@ -250,28 +258,55 @@ def _version_problem(version: int) -> str:
     return f"schema_version {version} does not exist; this fastrag reads {SCHEMA_VERSION}"
 
 
-def _refuse_non_finite(result: BenchmarkResult, path: Path) -> None:
-    # msgspec writes NaN and infinities as null without a word. x - x is 0 for finite numbers only.
-    def refuse(place: str, value: object) -> None:
-        raise ConfigurationError(f"{path}: {place} is {value!r}; JSON has no NaN and no infinity")
+def _refuse_what_load_would(result: BenchmarkResult, path: Path) -> None:
+    """Refuse values that would be written as something else (msgspec makes null of NaN) or that `load` refuses."""
+    for index, sample in enumerate(result.samples):
+        if problem := _sample_problem(sample):
+            raise ConfigurationError(f"{path}: samples[{index}].{problem}")
+    for metric, summary in result.summary.items():
+        values = {"mean": summary.mean, "median": summary.median, "std": summary.std}
+        values |= {"min": summary.min, "max": summary.max} | summary.percentiles
+        for name, value in values.items():
+            if problem := _number_problem(value):
+                raise ConfigurationError(f"{path}: summary[{metric!r}].{name} {problem}")
+    if problem := _number_problem(result.duration_s):
+        raise ConfigurationError(f"{path}: duration_s {problem}")
 
+
+def _sample_problem(sample: SampleResult) -> str | None:
+    for name, score in sample.scores.items():
+        # What is a finite float already needs no further look; x - x is 0 for finite numbers only.
+        is_fine = score is None or (type(score) is float and score - score == 0)
+        if not is_fine and (problem := _number_problem(score)):
+            return f"scores[{name!r}] {problem}"
+    if problem := _number_problem(sample.latency_ms):
+        return f"latency_ms {problem}"
+    if sample.status not in ("successful", "errored", "incomplete"):
+        return f"status is {sample.status!r}"
+    for field in ("answer", "error"):
+        value = getattr(sample, field)
+        if value is not None and type(value) is not str:
+            return f"{field} must be a text or None, not {value!r}"
+    if type(sample.question) is not str:
+        return f"question must be a text, not {sample.question!r}"
     try:
-        for index, sample in enumerate(result.samples):
-            for name, score in sample.scores.items():
-                if score is not None and score - score != 0:
-                    refuse(f"samples[{index}].scores[{name!r}]", score)
-            if sample.latency_ms - sample.latency_ms != 0:
-                refuse(f"samples[{index}].latency_ms", sample.latency_ms)
-        for metric, summary in result.summary.items():
-            numbers_of = {"mean": summary.mean, "median": summary.median, "std": summary.std}
-            numbers_of |= {"min": summary.min, "max": summary.max} | summary.percentiles
-            for name, value in numbers_of.items():
-                if value - value != 0:
-                    refuse(f"summary[{metric!r}].{name}", value)
-        if result.duration_s - result.duration_s != 0:
-            refuse("duration_s", result.duration_s)
-    except (TypeError, AttributeError) as error:
-        raise ConfigurationError(f"{path}: the result cannot be written as JSON: {error}") from error
+        # The quickest way to learn that all of them are texts.
+        "".join(sample.scores)
+        "".join(sample.retrieved_ids)
+        "".join(sample.retrieved_uris)
+    except TypeError as error:
+        return f"scores, retrieved_ids and retrieved_uris must have texts: {error}"
+    return None
+
+
+def _number_problem(value: object) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return f"must be a number, not {value!r}"
+    try:
+        number = float(value)
+    except OverflowError:
+        return "is beyond the range of a float"
+    return None if math.isfinite(number) else f"is {number!r}; JSON has no NaN and no infinity"
 
 
 def load_all(paths: Sequence[Path]) -> list[BenchmarkResult]:
@@ -283,10 +318,15 @@ def load_all(paths: Sequence[Path]) -> list[BenchmarkResult]:
     """
     results = []
     for path in paths:
-        if not path.is_dir():
+        try:
+            # By stem: "hybrid" stands before "hybrid-reranked", as it does in a script that makes them.
+            found = sorted(path.iterdir(), key=lambda file: file.stem)
+        except NotADirectoryError:
             results.append(load(path))
             continue
-        files = sorted(file for file in path.glob("*.json") if file.is_file() and not file.name.startswith("."))
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(f"{path}: cannot be read: {error}") from error
+        files = [file for file in found if file.suffix == ".json" and file.name[0] != "." and file.is_file()]
         if not files:
             raise ConfigurationError(f"{path}: the folder has no result files (*.json)")
         for file in files:

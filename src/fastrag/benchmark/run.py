@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Protocol
 
@@ -26,6 +26,7 @@ from fastrag.benchmark.reasons import join_reasons
 from fastrag.benchmark.results import SampleResult, StatusCounts
 from fastrag.benchmark.samples import EvalSample
 from fastrag.benchmark.scoring import Scored, Scorer
+from fastrag.benchmark.stopping import Stopping, take_back_cancellation, watch_stopping
 
 # A target that never waits would keep the loop from running anything else, Ctrl-C included.
 _LONGEST_WITHOUT_YIELD_S = 0.01
@@ -129,6 +130,7 @@ class Run:
         self._is_yielding = False
         self._workers: list[asyncio.Task[None]] = []
         self._given_up = False
+        self._stopping = Stopping()
 
     @property
     def done(self) -> int:
@@ -138,6 +140,7 @@ class Run:
     async def execute(self) -> tuple[list[SampleResult], str | None]:
         """Ask and score everything; gives the results and, where not everything was asked, the reason."""
         duration_s = self._limits.max_duration_s
+        self._stopping = watch_stopping()
         try:
             async with asyncio.timeout(duration_s) as scope:
                 await self._walk_or_leave()
@@ -148,7 +151,9 @@ class Run:
         except BaseExceptionGroup as errors:
             first = _first(errors)
             raise first from first.__cause__
-        reason = None if self.done == len(self.results) else self._stop_reason()
+        reason = None
+        if self.done < len(self.results):
+            reason = self._stop_reason() or "the run ended before it came to this question"
         return self._closed(reason or ""), reason
 
     def give_up(self) -> None:
@@ -165,6 +170,7 @@ class Run:
         try:
             await asyncio.shield(walk)
         except asyncio.CancelledError:
+            self._stopping.requested = True
             walk.cancel()
             await asyncio.wait([walk], timeout=_LONGEST_CANCELLATION_S)
             if not walk.done():
@@ -174,15 +180,23 @@ class Run:
 
     async def _walk(self) -> None:
         self._to_judge = asyncio.Queue(maxsize=2 * self._limits.judge_concurrency)
-        judges = self._limits.judge_concurrency if self._waiting else 0
+        judges = min(self._limits.judge_concurrency, len(self.results) * len(self._waiting))
         async with asyncio.TaskGroup() as group:
             for _ in range(judges):
-                self._workers.append(group.create_task(self._judge_all()))
+                self._workers.append(group.create_task(self._work(self._judge_all)))
             async with asyncio.TaskGroup() as askers:
                 for _ in range(min(self._limits.concurrency, len(self.results))):
-                    self._workers.append(askers.create_task(self._ask_all()))
+                    self._workers.append(askers.create_task(self._work(self._ask_all)))
             for _ in range(judges):
                 await self._to_judge.put(None)
+
+    async def _work(self, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except BaseException:
+            # The other workers are cancelled for it, and must not take that for a pipeline's own failure.
+            self._stopping.requested = True
+            raise
 
     def _positions(self) -> Iterator[int]:
         # Every question once before any a second time: a run that stops early has asked as many as it could.
@@ -198,16 +212,16 @@ class Run:
         return self._stop_reason() is None
 
     async def _ask_all(self) -> None:
-        task = asyncio.current_task()
         for position in self._pending:
             # A pipeline that swallows its cancellation must not be asked again.
-            if not self._may_call() or (task is not None and task.cancelling()):
+            if not self._may_call() or self._stopping.requested:
                 return
             sample = self._samples[position // self._limits.repeats]
             self._asking.add(position)
             asked = await self._asker.ask(position, sample, self._may_call)
             if self._given_up:
                 return
+            await take_back_cancellation(self._stopping)
             self._asking.discard(position)
             if self._records is not None:
                 self._records.answered(position, sample, asked)
@@ -248,6 +262,7 @@ class Run:
                 scored = await scorer.score(judging.sample, outcome)
                 if self._given_up:
                     return
+                await take_back_cancellation(self._stopping)
                 judging.scored[scorer.name] = scored
             else:
                 judging.scored[scorer.name] = None, ("not_attempted", spent)
@@ -283,7 +298,11 @@ class Run:
 
     def _report(self) -> None:
         if self._on_progress is not None:
-            self._on_progress(RunProgress(self.done, len(self.results), self.status))
+            try:
+                self._on_progress(RunProgress(self.done, len(self.results), replace(self.status)))
+            except asyncio.CancelledError as error:
+                # Raised on, it would end a worker as if the run had been stopped.
+                raise RuntimeError("the progress callback raised CancelledError") from error
 
     def _closed(self, reason: str) -> list[SampleResult]:
         """Every result; those that are missing say that ``reason`` kept the run from getting them."""

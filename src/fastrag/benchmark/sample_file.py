@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import msgspec
 
 from fastrag._support.files import write_atomically
 from fastrag.benchmark.checks import sample_ids, sample_problems
+from fastrag.benchmark.json_form import decode, encode
 from fastrag.benchmark.samples import EvalSample, Span
 from fastrag.errors import ConfigurationError
 
@@ -35,7 +35,7 @@ def read(path: Path) -> list[EvalSample]:
     samples = []
     for place, raw in _records(path, data):
         try:
-            record = _decoder().decode(raw)
+            record = decode(raw, _Record)
         except (ValueError, RecursionError) as error:
             raise ConfigurationError(f"{path}, {place}: not a sample: {error}") from error
         if not record.question.strip():
@@ -53,26 +53,34 @@ def write(path: Path, samples: Sequence[EvalSample]) -> None:
     """See `fastrag.benchmark.write_samples`."""
     if samples and (problems := sample_problems(samples)):
         raise ConfigurationError("\n- ".join(["these samples cannot be written:", *problems]))
-    records = []
+    lines = []
     for position, sample in enumerate(samples):
-        relevant = sample.relevant_ids
-        record = _Record(
-            sample.question,
-            dict(relevant) if isinstance(relevant, Mapping) else list(relevant),
-            sample.reference_answer,
-            [Span(*span) for span in sample.relevant_spans],
-            sample.id,
-            sample.metadata,
-        )
         try:
-            records.append(msgspec.json.encode(record))
+            record = _record(sample)
+            line = encode(record)
+            # msgspec makes null of NaN without a word.
+            if decode(line, _Record) != record:
+                raise ValueError("it would not read back as it is: metadata has a value that JSON does not have")
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
             raise ConfigurationError(f"sample {position} cannot be written as JSON: {error}") from error
-    data = b"\n".join(records) + b"\n" if _is_lines(path) else b"[\n" + b",\n".join(records) + b"\n]\n"
+        lines.append(line)
+    data = b"\n".join(lines) + b"\n" if _is_lines(path) else b"[\n" + b",\n".join(lines) + b"\n]\n"
     try:
         write_atomically(path, data)
     except OSError as error:
         raise ConfigurationError(f"{path}: the samples could not be written: {error}") from error
+
+
+def _record(sample: EvalSample) -> _Record:
+    relevant = sample.relevant_ids
+    return _Record(
+        sample.question,
+        dict(relevant) if isinstance(relevant, Mapping) else list(relevant),
+        sample.reference_answer,
+        [Span(*span) for span in sample.relevant_spans],
+        sample.id,
+        sample.metadata,
+    )
 
 
 def _records(path: Path, data: bytes) -> list[tuple[str, bytes]]:
@@ -89,8 +97,3 @@ def _records(path: Path, data: bytes) -> list[tuple[str, bytes]]:
 
 def _is_lines(path: Path) -> bool:
     return path.suffix.lower() in {".jsonl", ".ndjson"}
-
-
-@cache
-def _decoder() -> msgspec.json.Decoder[_Record]:
-    return msgspec.json.Decoder(_Record)

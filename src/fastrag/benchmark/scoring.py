@@ -11,8 +11,9 @@ from typing import Any, cast
 from fastrag.benchmark.early_stop import EarlyStop
 from fastrag.benchmark.metrics.base import Metric, QueryOutcome
 from fastrag.benchmark.metrics.computed import ComputedMetric
-from fastrag.benchmark.reasons import Kind, belongs_to_stranger, describe_error, shorten
+from fastrag.benchmark.reasons import Kind, describe_error, shorten
 from fastrag.benchmark.samples import EvalSample
+from fastrag.benchmark.stopping import belongs_to_stranger
 
 Scored = tuple[float, None] | tuple[None, tuple[Kind, str]]
 """A score, or None and why."""
@@ -121,5 +122,7 @@ def _why_none(metric: Metric, sample: EvalSample, outcome: QueryOutcome) -> tupl
         return "not_measured", "the metric returned None"
     try:
         return "not_measured", shorten(str(explain(sample, outcome)))
-    except Exception as error:  # noqa: BLE001 - a metric is a stranger's code
+    except BaseException as error:
+        if not belongs_to_stranger(error):
+            raise
         return "not_measured", f"the metric returned None and could not say why: {describe_error(error)}"

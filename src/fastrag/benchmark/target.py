@@ -28,19 +28,34 @@ class Target:
     def __init__(self, target: object) -> None:
         """Raises nothing; ask `problem` first."""
         self._target = target
-        self.answers = callable(getattr(target, "query", None))
-        method = getattr(target, "query" if self.answers else "retrieve", None)
-        self._method: Callable[[str], Any] | None = method if callable(method) else None
+        self._failure: str | None = None
+        method = self._found("query")
+        self.answers = method is not None
+        self._method = method or self._found("retrieve")
         self._blocks = self._method is not None and not _is_coroutine_function(self._method)
 
     def problem(self) -> str | None:
         """What is wrong with the target, None where it can be benchmarked."""
+        if isinstance(self._target, type):
+            return (
+                f"the target is the class {self._target.__name__}; give an object of it: {self._target.__name__}(...)"
+            )
+        if self._failure is not None:
+            return self._failure
         if self._method is None:
             return (
                 f"the target must have an async method query(question) or retrieve(question); "
                 f"{type(self._target).__name__} has neither"
             )
         return None
+
+    def _found(self, name: str) -> Callable[[str], Any] | None:
+        try:
+            method = getattr(self._target, name, None)
+        except Exception as error:  # noqa: BLE001 - the target is a stranger's code
+            self._failure = f"{type(self._target).__name__}.{name} cannot be read: {type(error).__name__}: {error}"
+            return None
+        return method if callable(method) else None
 
     def __str__(self) -> str:
         return type(self._target).__name__
@@ -97,6 +112,10 @@ def _documents(what: str, value: object) -> list[Document]:
     for position, document in enumerate(value):
         if not isinstance(document, Document):
             raise ReplyError(f"{what}[{position}] is a {type(document).__name__}, not a fastrag.Document")
+        if not isinstance(document.id, str):
+            raise ReplyError(f"{what}[{position}].id must be a text, not {document.id!r}")
+        if document.uri is not None and not isinstance(document.uri, str):
+            raise ReplyError(f"{what}[{position}].uri must be a text or None, not {document.uri!r}")
     return list(value)
 
 

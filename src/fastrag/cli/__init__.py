@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -35,13 +37,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["best", "no-such-folder", "--metric", "ndcg@10"])
     1
     """
-    options = _parser().parse_args(arguments)
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - as long as the process
+    elif isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal without the character shows a question mark in its place.
+        sys.stdout.reconfigure(errors="replace")
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if problem := _usage_problem(options):
+        parser.error(problem)
     command: Callable[[argparse.Namespace], int | None] = options.command
     try:
         exit_code = command(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        _say("interrupted")
+        _say("interrupted; run the same command again to go on")
+        if any(not thread.daemon and thread is not threading.main_thread() for thread in threading.enumerate()):
+            # An engine's thread cannot be cancelled, and the interpreter would wait for it; what ended is on disk.
+            sys.stderr.flush()
+            os._exit(_INTERRUPTED)
         return _INTERRUPTED
     except BrokenPipeError:
         # The reader of a pipe (head, less) has seen enough; the interpreter must not complain when it flushes.
@@ -50,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if options.debug:
             raise
-        if isinstance(error, FastRAGError):
+        if isinstance(error, FastRAGError | OSError):
             _say(f"error: {error}")
         else:
             _say(f"unexpected error: {type(error).__name__}: {error} (see the traceback with --debug)")
@@ -61,11 +75,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _demo(options: argparse.Namespace) -> None:
     from fastrag.demo.run import run_demo
 
-    asyncio.run(run_demo(options.folder, model_dir=options.model_dir, console=_console()))
+    _run(run_demo(options.folder, model_dir=options.model_dir, console=_console()))
 
 
 def _ingest(options: argparse.Namespace) -> None:
-    asyncio.run(_ingest_async(options))
+    _run(_ingest_async(options))
 
 
 async def _ingest_async(options: argparse.Namespace) -> None:
@@ -79,16 +93,17 @@ async def _ingest_async(options: argparse.Namespace) -> None:
         await store.close()
         if embedder is not None:
             await embedder.close()
-    console = _console()
-    console.print(str(report), markup=False)
+    _print(str(report))
+    for skip in report.skipped:
+        _print(f"  skipped: {skip.source}: {skip.reason}")
     for failure in report.failures:
-        console.print(f"  failed: {failure.source}: {failure.reason}", markup=False)
+        _print(f"  failed: {failure.source}: {failure.reason}")
     if report.failures:
         raise FastRAGError(f"{len(report.failures)} documents could not be ingested; everything else is stored")
 
 
 def _ask(options: argparse.Namespace) -> None:
-    asyncio.run(_ask_async(options))
+    _run(_ask_async(options))
 
 
 async def _ask_async(options: argparse.Namespace) -> None:
@@ -97,6 +112,7 @@ async def _ask_async(options: argparse.Namespace) -> None:
     if not options.index.exists():
         raise FastRAGError(f"{options.index}: no index there; make one with: fastrag ingest FOLDER --index DIR")
     store = _store(options.index)
+    await _check_index(store, options)
     embedder = None if options.retriever == "lexical" else _embedder(options)
     llm = _llm(options)
     try:
@@ -107,17 +123,26 @@ async def _ask_async(options: argparse.Namespace) -> None:
         await store.close()
         if embedder is not None:
             await embedder.close()
-    console = _console()
-    console.print(result.answer or "(no answer: the sources do not say)", markup=False)
+    _print(result.answer or "(no answer: the sources do not say)")
     for number, source in enumerate(result.sources, start=1):
         mark = "*" if number in result.citations else " "
         score = source.metadata["score"]
-        console.print(f"{mark}[{number}] {source.id}  score {score:.4f}", markup=False)
+        _print(f"{mark}[{number}] {source.id}  score {score:.4f}")
+
+
+async def _check_index(store: LanceStore, options: argparse.Namespace) -> None:
+    async for document in store.scan():
+        if options.retriever == "dense" and document.metadata.get("embedder_id") is None:
+            raise FastRAGError(
+                f"{options.index} has no vectors, for it was made with --lexical-only: ask with --retriever lexical, "
+                "or ingest again without --lexical-only"
+            )
+        return
+    raise FastRAGError(f"the index in {options.index} is empty; fill it with: fastrag ingest FOLDER --index DIR")
 
 
 def _show(options: argparse.Namespace) -> None:
     from fastrag.benchmark.report.terminal import print_results
-    from fastrag.benchmark.report.texts import one_line
     from fastrag.benchmark.result_file import load_all
 
     console = _console()
@@ -131,7 +156,7 @@ def _show(options: argparse.Namespace) -> None:
             results += load_all([path])
     print_results(results, console)
     for note in notes:
-        console.print(one_line(note, most=_LONGEST_LINE), markup=False, highlight=False)
+        _print(note)
 
 
 def _partial(path: Path) -> tuple[BenchmarkResult, str]:
@@ -144,16 +169,17 @@ def _partial(path: Path) -> tuple[BenchmarkResult, str]:
 
 
 def _best(options: argparse.Namespace) -> None:
-    from fastrag.benchmark import best
+    from fastrag.benchmark import best, rank
     from fastrag.benchmark.report.terminal import print_results
-    from fastrag.benchmark.report.texts import one_line
     from fastrag.benchmark.result_file import load_all
 
     results = load_all(options.paths)
     winner = best(results, options.metric, min_coverage=options.min_coverage)
-    console = _console()
-    console.print(one_line(f"best by {options.metric}: {winner.name}"), markup=False)
-    print_results([winner], console)
+    ranking = rank(results, options.metric, min_coverage=options.min_coverage)
+    _print(f"best by {options.metric}: {winner.name}")
+    if ties := [entry.result.name for entry in ranking.groups[0] if entry.result is not winner]:
+        _print(f"  not told apart from it: {', '.join(ties)}")
+    print_results(results, _console(), metrics=[options.metric])
 
 
 def _store(index: Path) -> LanceStore:
@@ -189,15 +215,61 @@ def _llm(options: argparse.Namespace) -> LLM:
 def _console() -> Console:
     from rich.console import Console
 
-    return Console(highlight=False)
+    # Wrapped for a terminal only: a line that is piped is a line to search in.
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def _run(work: Coroutine[object, object, object]) -> None:
+    runner = asyncio.Runner()
+    try:
+        runner.run(work)
+    except KeyboardInterrupt:
+        # Not closed: that would wait for the threads that the engines still run in.
+        raise
+    except BaseException:
+        runner.close()
+        raise
+    runner.close()
+
+
+def _print(text: str) -> None:
+    _console().print(_harmless(text), markup=False)
 
 
 def _say(text: str) -> None:
+    sys.stderr.write(f"fastrag: {_harmless(text)}\n")
+
+
+def _harmless(text: str) -> str:
     from fastrag.benchmark.report.texts import one_line
 
-    # An error's text can hold names from a file: they must not steer the terminal.
-    lines = [one_line(line, most=_LONGEST_LINE) for line in text.split("\n")]
-    sys.stderr.write("fastrag: " + "\n".join(lines) + "\n")
+    # Names in answers, files and errors are others' words: they must not steer the terminal.
+    return "\n".join(one_line(line, most=_LONGEST_LINE) for line in text.split("\n"))
+
+
+def _usage_problem(options: argparse.Namespace) -> str | None:
+    """What is wrong with options that argparse finds right one by one."""
+    if getattr(options, "embedding_url", None) and not options.embedding_model:
+        return "--embedding-url needs --embedding-model: which of its models to use"
+    if getattr(options, "llm_url", None) and not options.llm:
+        return "--llm-url needs --llm: which of its models to use"
+    return None
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
+    return int(text)
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"must be a number from 0 to 1, not {text!r}")
+    return value
 
 
 class _Parser(argparse.ArgumentParser):
@@ -208,7 +280,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="fastrag",
-        description="Index documents, ask them questions, and benchmark retrieval-augmented pipelines honestly.",
+        description="Index documents, ask them questions, and benchmark retrieval-augmented\npipelines honestly.",
         epilog="Start with: fastrag demo\nExit codes: 0 done, 1 the job failed, 2 wrong usage, 130 interrupted;\n"
         "compare has more, see: fastrag compare --help",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -249,8 +321,8 @@ def _parser() -> argparse.ArgumentParser:
     ingest = command(
         "ingest",
         _ingest,
-        "index files and folders; run it again and only what changed is embedded again",
-        "fastrag ingest docs --index my-index\nfastrag ingest notes.md paper.pdf --index my-index --lexical-only",
+        "index files and folders; again later, only what changed is embedded again",
+        "fastrag ingest docs --index my-index\nfastrag ingest notes.md a.pdf --index my-index --lexical-only",
     )
     ingest.add_argument(
         "paths", nargs="+", type=Path, metavar="PATH", help="text, Markdown, HTML, PDF, DOCX, or folders"
@@ -262,14 +334,15 @@ def _parser() -> argparse.ArgumentParser:
     ask = command(
         "ask",
         _ask,
-        "answer a question from an index, with the sources it rests on (* marks those cited)",
+        "answer a question from an index, with its sources (* marks those cited)",
         'fastrag ask "How do I undo a commit?" --index my-index\n'
-        'fastrag ask "How do I undo a commit?" --index my-index --retriever lexical -k 3\n'
-        'fastrag ask "..." --index my-index --llm llama3.2 --llm-url http://localhost:11434/v1',
+        'fastrag ask "undo commit" --index my-index --retriever lexical -k 3\n'
+        'fastrag ask "undo commit?" --index my-index --llm llama3.2 \\\n'
+        "      --llm-url http://localhost:11434/v1",
     )
     ask.add_argument("question", metavar="QUESTION")
     _add_index(ask)
-    ask.add_argument("-k", type=int, default=5, metavar="N", help="how many sources (default: %(default)s)")
+    ask.add_argument("-k", type=_count, default=5, metavar="N", help="how many sources (default: %(default)s)")
     ask.add_argument(
         "--retriever",
         choices=["lexical", "dense", "hybrid"],
@@ -294,14 +367,14 @@ def _parser() -> argparse.ArgumentParser:
     best = command(
         "best",
         _best,
-        "name the best of several results, on the questions that all of them measured",
+        "name the best of several results, by the questions that all measured",
         "fastrag best results --metric ndcg@10\nfastrag best a.json b.json --metric latency_ms --min-coverage 0.95",
     )
     best.add_argument("paths", nargs="+", type=Path, metavar="DIR", help="folders of result files, or files")
     best.add_argument("--metric", required=True, metavar="NAME", help="for example ndcg@10")
     best.add_argument(
         "--min-coverage",
-        type=float,
+        type=_share,
         default=0.9,
         metavar="SHARE",
         help="share of the measurable questions that a result must have measured (default: %(default)s)",

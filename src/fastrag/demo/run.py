@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import statistics
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastrag.benchmark import Benchmark, BenchmarkResult, Metric, best
+from fastrag.benchmark.journal import journal_path
 from fastrag.benchmark.metrics import MRR, NDCG, HitRateAtK, LatencyMs, RecallAtK, TokenF1
 from fastrag.benchmark.report.terminal import print_results
-from fastrag.benchmark.statistics import Interval, mean_interval
+from fastrag.benchmark.statistics import mean_interval
 from fastrag.demo.corpus import documents, samples
 from fastrag.embedding import LocalEmbedder
 from fastrag.ingest import CharacterChunker, ingest
@@ -68,17 +70,23 @@ async def run_demo(folder: Path, *, model_dir: Path | None, console: Console) ->
 
 def _verdict(results: list[BenchmarkResult]) -> list[str]:
     winner = best(results, HEADLINE)
-    lines = [f"Best by {HEADLINE}: {winner.name} ({winner.summary[HEADLINE].mean:.3f})"]
-    own = _interval(winner)
+    lines = [
+        f"Best by {HEADLINE}: {winner.name} ({winner.summary[HEADLINE].mean:.3f}); against it, question by question:"
+    ]
     rivals = [result for result in results if result is not winner]
-    close = [result.name for result in rivals if own and (other := _interval(result)) and other.high >= own.low]
-    if close:
-        lines.append(f"  but the intervals of {', '.join(close)} overlap with its own")
-    return lines
+    return lines + [f"  {rival.name:22} {_difference(rival, winner)}" for rival in rivals]
 
 
-def _interval(result: BenchmarkResult) -> Interval | None:
-    return mean_interval([sample.scores[HEADLINE] for sample in result.samples])
+def _difference(result: BenchmarkResult, winner: BenchmarkResult) -> str:
+    pairs = [(a.scores[HEADLINE], b.scores[HEADLINE]) for a, b in zip(result.samples, winner.samples, strict=True)]
+    differences = [a - b for a, b in pairs if a is not None and b is not None]
+    interval = mean_interval(differences)
+    if not any(differences):
+        return "the same on every question"
+    if interval is None:
+        return "cannot be said from so few questions"
+    told = f"{statistics.mean(differences):+.3f}, 95 % interval {interval.low:+.3f}..{interval.high:+.3f}"
+    return f"{told}: no difference shown" if interval.low <= 0 <= interval.high else told
 
 
 async def _benchmark(store: LanceStore, embedder: LocalEmbedder, results_folder: Path) -> list[BenchmarkResult]:
@@ -93,9 +101,9 @@ async def _benchmark(store: LanceStore, embedder: LocalEmbedder, results_folder:
     for name, pipeline in pipelines.items():
         # One question at a time: latencies are then of the pipeline, not of questions waiting for each other.
         benchmark = Benchmark(pipeline, samples(), _metrics(pipeline), concurrency=1, timeout_s=30)
-        result = await benchmark.run(name, progress=True)
-        result.save(results_folder / f"{name}.json")
-        results.append(result)
+        path = results_folder / f"{name}.json"
+        # A demonstration that was broken off left a journal: it goes on from there.
+        results.append(await benchmark.run(name, path=path, resume=journal_path(path).exists(), progress=True))
     return results
 
 

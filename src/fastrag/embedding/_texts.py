@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from fastrag._support.checks import require_text
 from fastrag.errors import ConfigurationError
@@ -12,16 +12,19 @@ def require_texts(texts: Sequence[str], prefix: str = "") -> list[str]:
     """Return ``texts`` as a list, each with ``prefix`` put before it.
 
     Raises:
-        ConfigurationError: It is one str (which is a sequence of its characters), or an item is not a str or
-            cannot be written as UTF-8 (a lone surrogate).
+        ConfigurationError: It is no iterable or one str (which is a sequence of its characters), or an item is not a
+            str or cannot be written as UTF-8 (a lone surrogate).
     """
     if isinstance(texts, str):
         raise ConfigurationError("texts must be a list of texts, not one text")
-    for position, text in enumerate(texts):
+    if not isinstance(texts, Iterable):
+        raise ConfigurationError(f"texts must be a list of texts, not {texts!r}")
+    checked = list(texts)  # a generator could be gone through once only
+    for position, text in enumerate(checked):
         if not isinstance(text, str):
             raise ConfigurationError(f"texts[{position}] must be a text, not {text!r}")
         _require_unicode(f"texts[{position}]", text)
-    return [prefix + text for text in texts]
+    return [prefix + text for text in checked]
 
 
 def require_question(text: str, prefix: str = "") -> str:

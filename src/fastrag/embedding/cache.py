@@ -14,6 +14,7 @@ import numpy as np
 
 from fastrag.embedding._texts import require_question, require_texts
 from fastrag.embedding.base import Embedder, Matrix, Vector
+from fastrag.embedding.checks import checked_vectors
 from fastrag.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _TEXTS_AT_ONCE = 256  # what a killed run loses at most; also well below SQLite's limit of parameters
 _WAIT_FOR_OTHERS_S = 60.0
+_CHECKSUM_BYTES = 8  # behind every vector: a damaged one is embedded again
 _SCHEMA = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
 
 
@@ -57,6 +59,7 @@ class CachedEmbedder(Embedder):
         self._embedder = embedder
         self._path = Path(path).expanduser().absolute()
         self._cache_queries = cache_queries
+        self._dimension: int | None = None  # of all vectors, once one has been seen
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -77,7 +80,8 @@ class CachedEmbedder(Embedder):
 
         Raises:
             ConfigurationError: ``texts`` is not a sequence of str, or the cache cannot be used.
-            ModelError: From the embedder within.
+            ModelError: From the embedder within, or it gives what is no matrix of finite vectors as long as those
+                before; nothing of that is kept.
             ServiceError: From the embedder within.
         """
         checked = require_texts(texts)
@@ -90,12 +94,10 @@ class CachedEmbedder(Embedder):
             wanted = dict(
                 zip(keys[start : start + _TEXTS_AT_ONCE], checked[start : start + _TEXTS_AT_ONCE], strict=True)
             )
-            rows |= await asyncio.to_thread(self._read, [key for key in wanted if key not in rows])
+            rows |= await self._known([key for key in wanted if key not in rows])
             missing = {key: text for key, text in wanted.items() if key not in rows}
             if missing:
-                found = dict(zip(missing, await self._embedder.embed_documents(list(missing.values())), strict=True))
-                await asyncio.to_thread(self._write, found)
-                rows |= found
+                rows |= await self._keep(list(missing), await self._embedder.embed_documents(list(missing.values())))
         return np.stack([rows[key] for key in keys])
 
     async def embed_query(self, text: str) -> Vector:
@@ -110,10 +112,9 @@ class CachedEmbedder(Embedder):
         if not self._cache_queries:
             return await self._embedder.embed_query(checked)
         [key] = await self._keys("query", [checked])
-        found = await asyncio.to_thread(self._read, [key])
+        found = await self._known([key])
         if key not in found:
-            found = {key: await self._embedder.embed_query(checked)}
-            await asyncio.to_thread(self._write, found)
+            found = await self._keep([key], [await self._embedder.embed_query(checked)])
         return found[key]
 
     async def close(self) -> None:
@@ -133,15 +134,28 @@ class CachedEmbedder(Embedder):
         # In a thread also because the first look at an embedder's id may load its model.
         return await asyncio.to_thread(compute)
 
+    async def _known(self, keys: list[bytes]) -> dict[bytes, Vector]:
+        rows = await asyncio.to_thread(self._read, keys)
+        if rows and self._dimension is None:
+            self._dimension = len(next(iter(rows.values())))
+        return {key: row for key, row in rows.items() if len(row) == self._dimension}
+
+    async def _keep(self, keys: list[bytes], given: object) -> dict[bytes, Vector]:
+        vectors = checked_vectors(given, len(keys), self._dimension, self._embedder)
+        self._dimension = vectors.shape[1]
+        rows = dict(zip(keys, vectors, strict=True))
+        await asyncio.to_thread(self._write, rows)
+        return rows
+
     def _read(self, keys: list[bytes]) -> dict[bytes, Vector]:
         marks = ",".join("?" * len(keys))
         with self._connection() as connection:
             found = connection.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", keys)  # noqa: S608
-            return {key: np.frombuffer(vector, dtype="<f4").astype(np.float32) for key, vector in found}
+            return {key: row for key, kept in found if (row := _unsealed(key, kept)) is not None}
 
     def _write(self, rows: dict[bytes, Vector]) -> None:
         with self._connection() as connection:
-            values = [(key, row.astype("<f4").tobytes()) for key, row in rows.items()]
+            values = [(key, _sealed(key, row)) for key, row in rows.items()]
             connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", values)
             connection.commit()
 
@@ -158,3 +172,16 @@ class CachedEmbedder(Embedder):
                 f"the embedding cache {self._path} cannot be used: {error}. If it is damaged or not a cache, delete it "
                 "or name another file"
             ) from error
+
+
+def _sealed(key: bytes, row: Vector) -> bytes:
+    vector = row.astype("<f4").tobytes()
+    return vector + hashlib.blake2b(vector, key=key, digest_size=_CHECKSUM_BYTES).digest()
+
+
+def _unsealed(key: bytes, kept: object) -> Vector | None:
+    """The vector, or None where it is not as it was when it was kept."""
+    if not isinstance(kept, bytes) or len(kept) % 4:
+        return None
+    row = np.frombuffer(kept[:-_CHECKSUM_BYTES], dtype="<f4").astype(np.float32)
+    return row if _sealed(key, row) == kept else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import hashlib
+import json
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -50,10 +51,10 @@ class LocalEmbedder(Embedder):
     - neither: the folder `default_model_dir`, which ``scripts/fetch_model.py`` fills with all-MiniLM-L6-v2 (384
       dimensions, English, 256 tokens). Nothing is downloaded.
 
-    The model is loaded once, at the first use. Every text is run by itself on one core and ``threads`` texts run
-    side by side: measured on CPUs, that is faster than batches (nothing is padded), and a vector does not depend
-    on the texts embedded with it. Questions do not queue behind documents. What exceeds the model's token limit
-    is cut off.
+    The model is loaded once, at the first use (in a forked process, once more there). Every text is run by itself
+    on one core and ``threads`` texts run side by side: measured on CPUs, that is faster than batches (nothing is
+    padded), and a vector does not depend on the texts embedded with it. Questions do not queue behind documents.
+    What exceeds the model's token limit is cut off.
 
     Args:
         model: A name from ``fastembed.TextEmbedding.list_supported_models()``, or None.
@@ -89,14 +90,24 @@ class LocalEmbedder(Embedder):
             raise ModelError(_how_to_get_a_model(self._folder))
         self._query_prefix = require_prefix("query_prefix", query_prefix)
         self._document_prefix = require_prefix("document_prefix", document_prefix)
-        threads = _usable_cores() if threads is None else require_positive_int("threads", threads)
+        self._threads = _usable_cores() if threads is None else require_positive_int("threads", threads)
+        self._closed = False
+        self._start()
+
+    def _start(self) -> None:
         # Own pools, not asyncio.to_thread's: that one is shared with everything else in the process that blocks,
         # and two of them, so that a question never queues behind thousands of documents.
-        self._document_pool = ThreadPoolExecutor(threads, thread_name_prefix="fastrag-embed-documents")
-        self._query_pool = ThreadPoolExecutor(threads, thread_name_prefix="fastrag-embed-queries")
+        self._document_pool = ThreadPoolExecutor(self._threads, thread_name_prefix="fastrag-embed-documents")
+        self._query_pool = ThreadPoolExecutor(self._threads, thread_name_prefix="fastrag-embed-queries")
         self._lock = threading.Lock()
         self._loaded: _Loaded | None = None
-        self._closed = False
+        self._process = os.getpid()
+
+    def _start_anew_if_forked(self) -> None:
+        # A fork has none of its parent's threads, so what is given to the parent's pools would never be done, and
+        # its lock may be held for ever.
+        if self._process != os.getpid():
+            self._start()
 
     @property
     def id(self) -> str:
@@ -108,6 +119,7 @@ class LocalEmbedder(Embedder):
         Raises:
             ModelError: The model is missing or broken.
         """
+        self._start_anew_if_forked()
         return self._load().identity
 
     async def embed_documents(self, texts: Sequence[str]) -> Matrix:
@@ -121,9 +133,9 @@ class LocalEmbedder(Embedder):
         if not prepared:
             return np.zeros((0, 0), dtype=np.float32)
         # First the model alone: where it cannot be loaded, that is tried once, not once a job.
-        await self._run(self._document_pool, self._load)
+        await self._run(self._load)
         jobs = [
-            self._run(self._document_pool, self._embed, "passage_embed", prepared[start : start + _TEXTS_PER_JOB])
+            self._run(self._embed, "passage_embed", prepared[start : start + _TEXTS_PER_JOB])
             for start in range(0, len(prepared), _TEXTS_PER_JOB)
         ]
         return np.concatenate(await run_together(*jobs))
@@ -136,23 +148,36 @@ class LocalEmbedder(Embedder):
             ModelError: The model is missing or broken.
         """
         prepared = require_question(text, self._query_prefix)
-        matrix = await self._run(self._query_pool, self._embed, "query_embed", [prepared])
+        matrix = await self._run(self._embed, "query_embed", [prepared], query=True)
         vector: Vector = matrix[0]
         return vector
 
     async def close(self) -> None:
-        """Let the model go. What is running ends in the background; later calls raise ConfigurationError."""
+        """Let the model go. Calls that are not through yet, and later ones, raise ConfigurationError."""
         self._closed = True
         self._document_pool.shutdown(wait=False, cancel_futures=True)
         self._query_pool.shutdown(wait=False, cancel_futures=True)
         self._loaded = None
 
-    async def _run(self, pool: ThreadPoolExecutor, call: Callable[..., _T], *arguments: Any) -> _T:
+    async def _run(self, call: Callable[..., _T], *arguments: Any, query: bool = False) -> _T:
         if self._closed:
             raise ConfigurationError("this LocalEmbedder is closed: make a new one")
-        return await asyncio.get_running_loop().run_in_executor(pool, call, *arguments)
+        self._start_anew_if_forked()
+        job = (self._query_pool if query else self._document_pool).submit(call, *arguments)
+        try:
+            return await asyncio.wrap_future(job)
+        except asyncio.CancelledError:
+            if not self._ended_by_close():
+                raise
+            raise ConfigurationError("this LocalEmbedder was closed while it was embedding") from None
+
+    def _ended_by_close(self) -> bool:
+        task = asyncio.current_task()
+        return self._closed and not (task is not None and task.cancelling())
 
     def _embed(self, method: str, texts: list[str]) -> Matrix:
+        if self._closed:
+            raise ConfigurationError("this LocalEmbedder was closed while it was embedding")
         model = self._load().model
         with _errors_as_model_error(f"the model could not embed {len(texts)} texts"):
             rows = list(getattr(model, method)(texts, batch_size=1))
@@ -165,7 +190,10 @@ class LocalEmbedder(Embedder):
                 f"the model gave an array of shape {matrix.shape} for {len(texts)} texts, or one with numbers that "
                 "are not finite: it is not a text embedding model, or its files do not belong together"
             )
-        return matrix
+        # Not all of fastembed's ways of pooling do this. Vectors of length 1 but for rounding stay as they are.
+        norms: Matrix = np.linalg.norm(matrix, axis=1, keepdims=True)
+        divisors = np.where((np.abs(norms - 1) < 1e-3) | (norms == 0), np.float32(1), norms)
+        return np.asarray(matrix / divisors, dtype=np.float32)
 
     def _load(self) -> _Loaded:
         with self._lock:
@@ -209,9 +237,19 @@ class LocalEmbedder(Embedder):
         truncation = model.tokenizer.truncation
         limit = truncation["max_length"] if truncation else None
         return (
-            f"fastembed:{self._name or 'model'}:sha256={digest.hexdigest()[:16]}:{type(model).__name__}:"
+            f"fastembed:{self._name or _name_of(folder)}:sha256={digest.hexdigest()[:16]}:{type(model).__name__}:"
             f"max_tokens={limit}:query_prefix={self._query_prefix!r}:document_prefix={self._document_prefix!r}"
         )
+
+
+def _name_of(folder: Path) -> str:
+    """What the model in ``folder`` calls itself, else the folder's name. For people: the digest is what counts."""
+    try:
+        name = json.loads((folder / "config.json").read_bytes())["_name_or_path"]
+    except (OSError, ValueError, LookupError, TypeError):
+        name = None
+    # Some have the path on the disk of whoever made them.
+    return "/".join(name.split("/")[-2:]) if isinstance(name, str) and name.strip() else folder.name
 
 
 @contextmanager

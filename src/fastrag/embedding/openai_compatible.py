@@ -127,7 +127,8 @@ class OpenAICompatibleEmbedder(Embedder):
         async with self._slot(), self._connection.errors():
             # base64 is a third of the size, and what the SDK asks for by default; servers that do not know it
             # answer with plain numbers.
-            reply = await self._connection.client.embeddings.with_raw_response.create(
+            client = await self._connection.client()
+            reply = await client.embeddings.with_raw_response.create(
                 model=self._model, input=texts, encoding_format="base64", **options
             )
             content = reply.content

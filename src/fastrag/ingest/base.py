@@ -51,6 +51,9 @@ class Chunker(ABC):
         ``metadata`` in which these keys are set: ``parent_id``, ``start`` and ``end`` (always
         ``document.text[start:end] == chunk.text``), and what the chunker adds. The parent's ``page_starts``
         (of a PDF, see `load_file`) is not copied; the chunk has ``page`` instead, the page it starts on, from 1.
+
+        Raises:
+            ConfigurationError: The library that finds the places to cut broke down over this text.
         """
         inherited = dict(document.metadata)
         page_starts = inherited.pop("page_starts", None) if _has_page_starts(document) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from fastrag._support.panics import panics_as
 from fastrag.document import Document
 from fastrag.errors import ConfigurationError, LoadError, MissingDependencyError
 from fastrag.ingest.base import Chunker
@@ -45,7 +46,7 @@ class Preparer:
         try:
             return self._prepare(source, stored or StoredSource(source.root))
         except (LoadError, MissingDependencyError, _UnfitError) as error:
-            return Prepared(source, "failed", reason=str(error))
+            return Prepared(source, "failed", reason=str(error).removeprefix(f"{source}: "))
 
     def _prepare(self, source: Source, stored: StoredSource) -> Prepared:
         # A file's digest is of its bytes: one that has not changed is not even parsed.
@@ -62,7 +63,7 @@ class Preparer:
             document = _fit_to_be_stored(
                 parse_file(source.path, data, file_format, id=source.id, max_bytes=self.max_bytes)
             )
-        chunks = self.chunker.chunk(document)
+        chunks = self._chunk(document)
         if not chunks:
             return Prepared(source, "skipped", stale_ids=stored.ids(), reason=_no_text(document))
         stamp(chunks, Notes(new_digest, len(chunks), source.root, self.embedder_id))
@@ -70,12 +71,19 @@ class Preparer:
         stale_ids = [id for id in stored.ids() if id not in kept]
         return Prepared(source, "updated" if stored.chunk_ids else "added", chunks, stale_ids)
 
+    def _chunk(self, document: Document) -> list[Document]:
+        try:
+            with panics_as(ConfigurationError, "it cannot be chunked"):
+                return self.chunker.chunk(document)
+        except ConfigurationError as error:
+            raise _UnfitError(str(error)) from error
+
     def _digest(self, content: bytes, facts: list[object]) -> str:
         return digest(content, [*facts, self.chunker.id, self.embedder_id])
 
 
 class _UnfitError(Exception):
-    """A Document that no store takes."""
+    """A Document that cannot be chunked, or that no store takes."""
 
 
 def _fit_to_be_stored(document: Document) -> Document:

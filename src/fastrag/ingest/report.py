@@ -83,5 +83,5 @@ class IngestReport:
         total = sum(counts.values())
         return (
             f"{total} document{'' if total == 1 else 's'}: {told}; {self.removed} removed; "
-            f"{self.chunks_written} chunks written in {self.duration_s:.1f} s"
+            f"{self.chunks_written} chunk{'' if self.chunks_written == 1 else 's'} written in {self.duration_s:.1f} s"
         )

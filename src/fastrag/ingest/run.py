@@ -6,10 +6,13 @@ import asyncio
 import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from fastrag._support.checks import require_positive_int
 from fastrag.document import Document
 from fastrag.embedding.base import Embedder, Matrix
+from fastrag.embedding.checks import checked_vectors
+from fastrag.errors import ConfigurationError
 from fastrag.ingest.base import Chunker
 from fastrag.ingest.bookkeeping import StoredSource, read_stored, refuse_other_origin
 from fastrag.ingest.chunking import CharacterChunker
@@ -17,7 +20,7 @@ from fastrag.ingest.loaders import DEFAULT_MAX_BYTES
 from fastrag.ingest.preparing import Prepared, Preparer
 from fastrag.ingest.progress import ProgressCallback, shown_progress
 from fastrag.ingest.report import IngestFailure, IngestProgress, IngestReport, IngestSkip
-from fastrag.ingest.sources import Plan, Sources, plan
+from fastrag.ingest.sources import Plan, Source, Sources, plan
 from fastrag.store.base import VectorStore
 
 _DELETE_AT_ONCE = 1000
@@ -38,9 +41,10 @@ async def ingest(
 
     A Document that is stored already with the same content, metadata, chunker and embedder is left alone (for a
     file that means the same bytes, URI, and release of the library that reads its format). One that has changed
-    is replaced: its new chunks are written before the old ones are removed. What was ingested from a folder and
-    is not in it any more is removed. A file that cannot be loaded, or a Document that cannot be stored, is
-    reported, and what the store has of it stays.
+    is replaced: its new chunks are written before the old ones are removed. What was ingested from a folder and is
+    not in it any more is removed, also where the folder is empty now. A folder that has the files of one that does
+    not exist any more has been moved: what else was ingested from there is removed with it. A file that cannot be
+    loaded, or a Document that cannot be stored, is reported, and what the store has of it stays.
 
     A run that fails, is cancelled or killed leaves whole Documents and at most a few unfinished ones; the next
     run goes on from there. All it needs to know is in the chunks' metadata: ``source_digest``, ``chunk_count``,
@@ -66,8 +70,8 @@ async def ingest(
         What was done, what failed and why.
 
     Raises:
-        ConfigurationError: There is nothing to ingest, a path does not exist, two sources have one id, or an
-            argument is wrong.
+        ConfigurationError: There is nothing to ingest and nothing to remove, a path does not exist, two sources have
+            one id, or an argument is wrong.
         MissingDependencyError: The extra ``chunking`` is not installed.
         EmbedderMismatchError: The store holds vectors of another embedder; nothing was written or removed.
         ServiceError, ModelError: The embedder failed; what was written until then stays.
@@ -92,6 +96,8 @@ async def ingest(
     preparer = Preparer(chunker or CharacterChunker(), embedder_id, max_bytes)
     todo = await plan(sources, prune=prune)
     stored = await read_stored(store, embedder_id=embedder_id)
+    if todo.nothing_found and not any(source.root in todo.mirrored for source in stored.values()):
+        raise ConfigurationError(todo.nothing_found)
     with _shown(progress, todo.total) as on_progress:
         report = await _Run(store, embedder, preparer, todo, stored, batch_size, on_progress).run()
     report.duration_s = time.perf_counter() - started
@@ -129,6 +135,7 @@ class _Run:
     batch: _Batch = field(default_factory=_Batch)
     writing: asyncio.Task[None] | None = None
     bound: bool = False
+    dimension: int | None = None  # of the vectors so far
     changed: bool = False
     done: int = 0
     met: set[str] = field(default_factory=set)  # ids of the sources so far
@@ -140,6 +147,8 @@ class _Run:
         if self.todo.total is not None:
             for source in self.todo.sources:
                 refuse_other_origin(source, self.stored.get(source.id))
+            # A folder that could be listed and holds no document any more has been read, too.
+            self.reached |= self.todo.mirrored - {source.root for source in self.todo.sources}
         try:
             async with asyncio.TaskGroup() as group:
                 try:
@@ -177,7 +186,9 @@ class _Run:
         batch, self.batch = self.batch, _Batch()
         vectors = None
         if self.embedder is not None and batch.chunks:
-            vectors = await self.embedder.embed_documents([chunk.text for chunk in batch.chunks])
+            given = await self.embedder.embed_documents([chunk.text for chunk in batch.chunks])
+            vectors = checked_vectors(given, len(batch.chunks), self.dimension, self.embedder)
+            self.dimension = vectors.shape[1]
         if self.writing is not None:
             await self.writing
         self.writing = group.create_task(self._write(batch, vectors))
@@ -210,10 +221,21 @@ class _Run:
             case "failed":
                 report.failures.append(IngestFailure(source, prepared.reason))
         if prepared.outcome != "failed":
-            self.reached.add(prepared.source.root)
+            self._reach(prepared.source)
         self.done += 1
         if self.on_progress is not None:
             self.on_progress(IngestProgress(self.done, self.todo.total, report.chunks_written, source))
+
+    def _reach(self, source: Source) -> None:
+        self.reached.add(source.root)
+        before = self.stored.get(source.id)
+        if before is None or before.root == source.root or before.root in self.reached:
+            return
+        # The folder has been moved here. What was deleted from it on the way would otherwise stay for ever,
+        # because nobody can ingest the old folder any more.
+        if not Path(before.root).exists():
+            self.reached.add(before.root)
+            self.todo.take_over(source.root, before.root)
 
     async def _remove_what_is_gone(self) -> None:
         # A root from which nothing could be read says nothing about what is gone.

@@ -61,6 +61,7 @@ class Plan:
         unreadable: (root, beginning of the ids) of folders that could not be listed.
         failures: What cannot even be tried.
         skipped: What is left out on purpose.
+        nothing_found: What to say of folders without a document in them, unless some of theirs are stored.
     """
 
     sources: Iterable[Source]
@@ -69,6 +70,13 @@ class Plan:
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     failures: list[IngestFailure] = field(default_factory=list)
     skipped: list[IngestSkip] = field(default_factory=list)
+    nothing_found: str = ""
+
+    def take_over(self, root: str, old_root: str) -> None:
+        """Mirror ``old_root``, from where the folder ``root`` was moved, as ``root`` is mirrored, if it is."""
+        if root in self.mirrored:
+            self.mirrored.add(old_root)
+            self.unreadable += [(old_root, beginning) for of, beginning in self.unreadable if of == root]
 
     def keeps(self, root: str, id: str) -> bool:
         """Whether a Document that is in the store but not in ``sources`` is to stay."""
@@ -81,8 +89,8 @@ async def plan(sources: Sources, *, prune: bool) -> Plan:
     """Find out what ``sources`` are. Folders are listed; no file is opened.
 
     Raises:
-        ConfigurationError: There is nothing to ingest, a path does not exist, two files or two Documents have
-            one id, or something is neither a path nor a Document.
+        ConfigurationError: There is nothing to ingest and no folder given, a path does not exist, two files or
+            two Documents have one id, or something is neither a path nor a Document.
     """
     if isinstance(sources, str | PathLike):
         return await asyncio.to_thread(_plan_files, [sources])
@@ -141,7 +149,9 @@ def _plan_files(paths: Sequence[object]) -> Plan:
     if not found and not result.failures:
         where = ", ".join(map(str, paths))
         skipped = f"; {len(result.skipped)} skipped, the first: {_shown(result.skipped[0])}" if result.skipped else ""
-        raise ConfigurationError(f"no documents found in {where}{skipped}")
+        result.nothing_found = f"no documents found in {where}{skipped}"
+        if not result.mirrored:
+            raise ConfigurationError(result.nothing_found)
     return result
 
 

@@ -112,7 +112,8 @@ class OpenAICompatibleLLM(LLM):
         """
         request = self._request(prompt)
         async with self._connection.errors():
-            reply = await self._connection.client.chat.completions.with_raw_response.create(**request)
+            client = await self._connection.client()
+            reply = await client.chat.completions.with_raw_response.create(**request)
             content = reply.content
         decoded = self._connection.decode(content, _Reply)
         if not decoded.choices:
@@ -164,9 +165,9 @@ class OpenAICompatibleLLM(LLM):
     async def _pieces(self, request: dict[str, Any]) -> AsyncGenerator[_Piece, None]:
         # The time limit is for each step: it must not run while the consumer holds a piece.
         async with self._connection.errors():
-            stream = await self._connection.client.chat.completions.create(**request)
-        async with stream:
-            pieces = aiter(stream)
+            client = await self._connection.client()
+            stream = await client.chat.completions.create(**request)
+        async with stream, aclosing(aiter(stream)) as pieces:
             count = 0
             while True:
                 async with self._connection.errors():

@@ -13,8 +13,8 @@ from fastrag.store.filters import Filter, check_filter, join
 class DenseRetriever(Retriever):
     """Embeds the question and returns the Documents whose vectors are closest; scores are cosine similarity.
 
-    The first question binds the store to the embedder's id and dimension, so that questions are never
-    compared with vectors of another model.
+    A store that is bound to another embedder is refused, so that questions are never compared with vectors of
+    another model. A question writes nothing: it leaves a store that is not bound as it is.
 
     Args:
         store: Where the Documents are.
@@ -44,7 +44,6 @@ class DenseRetriever(Retriever):
         self._embedder = embedder
         self._k = require_positive_int("k", k)
         self._filter = filter
-        self._bound = False
 
     async def retrieve(self, question: str, *, k: int | None = None, filter: Filter | None = None) -> list[Document]:
         """See `Retriever.retrieve`.
@@ -54,7 +53,5 @@ class DenseRetriever(Retriever):
         """
         k = checked_request(question, k, self._k, filter)
         embedding = await self._embedder.embed_query(question)
-        if not self._bound:
-            await self._store.bind(self._embedder.id, len(embedding))
-            self._bound = True
+        await self._store.check_binding(self._embedder.id, len(embedding))
         return await self._store.search(embedding=embedding, k=k, filter=join(self._filter, filter))

@@ -44,6 +44,18 @@ class VectorStore(ABC):
         """
 
     @abstractmethod
+    async def check_binding(self, embedder_id: str, dimension: int) -> None:
+        """Refuse another embedder than the one that the vectors come from, and write nothing.
+
+        A store that is not bound, or not there yet, refuses none, and is not bound by this.
+
+        Raises:
+            ConfigurationError: ``embedder_id`` is empty or ``dimension`` is below 1.
+            EmbedderMismatchError: The store is bound to another embedder or dimension; says which.
+            StoreError: The engine failed.
+        """
+
+    @abstractmethod
     async def upsert(self, documents: Sequence[Document], embeddings: Matrix | None = None) -> None:
         """Add the Documents, replacing those whose id is already there; all of them or none.
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
+import threading
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 from fastrag.document import Document
 from fastrag.embedding.base import Matrix, Vector
@@ -40,17 +42,23 @@ _IDS_PER_QUERY = 1000
 _ATTEMPTS = 10
 _MAX_FRAGMENTS = 100
 _MAX_UNINDEXED = 5000
+_NEW_TABLE_FILE = re.compile(r"0-.*\.txn|\.tmp.*|.*\.manifest#\d+")
+_CONFLICT = re.compile("conflict|concurrent|contention", re.IGNORECASE)
 _KEEP_OLD_VERSIONS = timedelta(hours=1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Opened:
-    """LanceDB's handles, which work only in the process that opened them."""
+    """LanceDB's handles, which work only in the process that opened them.
+
+    Closing them under a call crashes it in the engine, so `users` counts the calls under way.
+    """
 
     pid: int
     connection: Any
     table: Any
     syncer: FileSyncer
+    users: int = 0
 
 
 class LanceStore(VectorStore):
@@ -63,20 +71,22 @@ class LanceStore(VectorStore):
     found too, but slowly. Writing calls it by itself when very much has piled up.
 
     The folder is made at the first write or `bind`; reading a store that is not there yet finds nothing.
-    Files are opened at first use. After `close` a call opens them again. LanceDB does not survive a fork: in
-    a child forked from a process that has used a LanceStore every call raises StoreError, so start processes
-    with multiprocessing's ``spawn`` or ``forkserver``.
+    Files are opened at first use. `close` leaves calls under way their files; a call after it opens them again.
+    LanceDB does not survive a fork: in a child forked from a process that has used a LanceStore every call raises
+    StoreError, so start processes with multiprocessing's ``spawn`` or ``forkserver``.
 
     Needs ``pip install 'fastrag[lance]'``.
 
     Args:
-        path: The folder, which holds one store and nothing else.
+        path: The folder on this machine, which holds one store and nothing else. ``~`` is the home folder; a
+            relative path is taken from the folder that is current now.
         language: Whose word endings to take off for lexical search: an ISO 639-1 code or English name; None
             for none. It is fixed by the first write.
 
     Raises:
-        ConfigurationError: There is no stemmer for ``language``. The first call raises it where ``path`` is a
-            file, a folder of something else, or a store of another language or a newer format.
+        ConfigurationError: There is no stemmer for ``language``, or ``path`` is a URL or no path at all. The
+            first call raises it where ``path`` is a file, a folder of something else, or a store of another
+            language or a newer format.
 
     >>> import tempfile
     >>> import numpy as np
@@ -92,9 +102,10 @@ class LanceStore(VectorStore):
     """
 
     def __init__(self, path: str | os.PathLike[str], *, language: str | None = "en") -> None:
-        self._path = Path(path)
+        self._path = _folder(path)
         self._language = language_name(language)
         self._opened: _Opened | None = None
+        self._handles = threading.Lock()
         self._locks: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = weakref.WeakKeyDictionary()
 
     async def bind(self, embedder_id: str, dimension: int) -> None:
@@ -102,6 +113,12 @@ class LanceStore(VectorStore):
         agreed_binding(None, embedder_id, dimension)
         async with self._writing() as opened:
             await _retried(lambda: self._bind(opened, embedder_id, dimension))
+
+    async def check_binding(self, embedder_id: str, dimension: int) -> None:
+        """See `VectorStore.check_binding`."""
+        async with self._reading("read") as opened:
+            bound = None if opened is None else binding_of(await opened.table.schema())
+            agreed_binding(bound, embedder_id, dimension)
 
     async def upsert(self, documents: Sequence[Document], embeddings: Matrix | None = None) -> None:
         """See `VectorStore.upsert`."""
@@ -127,23 +144,21 @@ class LanceStore(VectorStore):
     async def delete(self, *, ids: Sequence[str] | None = None, filter: Filter | None = None) -> int:
         """See `VectorStore.delete`."""
         ids, filter = checked_deletion(ids, filter)
-        if await self._open() is None:
+        if filter is None and not ids:
+            return 0
+        if not await self._exists():
             return 0
         async with self._writing() as opened:
-            before = await opened.table.count_rows()
-            if filter is not None:
-                await opened.table.delete(sql_of(filter))
-            elif ids:
-                await opened.table.delete(_has_id(ids))
-            return int(before - await opened.table.count_rows())
+            # Counted by the engine: rows counted before and after would tell what other processes write too.
+            result = await opened.table.delete(_has_id(ids or []) if filter is None else sql_of(filter))
+            return int(result.num_deleted_rows)
 
     async def get(self, ids: Sequence[str]) -> list[Document]:
         """See `VectorStore.get`."""
         ids = checked_ids(ids)
-        opened = await self._open()
         found: dict[str, Document] = {}
-        if opened is not None:
-            with self._translated("read"):
+        async with self._reading("read") as opened:
+            if opened is not None:
                 for some in _portions(ids):
                     query = opened.table.query().where(_has_id(some)).select(DOCUMENT_COLUMNS)
                     rows = await query.to_arrow()
@@ -153,19 +168,17 @@ class LanceStore(VectorStore):
     async def count(self, filter: Filter | None = None) -> int:
         """See `VectorStore.count`."""
         check_filter(filter)
-        opened = await self._open()
-        if opened is None:
-            return 0
-        with self._translated("read"):
+        async with self._reading("read") as opened:
+            if opened is None:
+                return 0
             return int(await opened.table.count_rows(None if filter is None else sql_of(filter)))
 
     async def scan(self, filter: Filter | None = None) -> AsyncIterator[Document]:
         """See `VectorStore.scan`."""
         check_filter(filter)
-        opened = await self._open()
-        if opened is None:
-            return
-        with self._translated("read"):
+        async with self._reading("read") as opened:
+            if opened is None:
+                return
             query = _filtered(opened.table.query().select(DOCUMENT_COLUMNS), filter)
             batches = await query.to_batches(max_batch_length=_SCAN_ROWS)
         while True:
@@ -178,12 +191,9 @@ class LanceStore(VectorStore):
 
     async def search_dense(self, embedding: Vector, k: int, filter: Filter | None) -> list[tuple[Document, float]]:
         """See `VectorStore.search_dense`."""
-        opened = await self._open()
-        if opened is None:
-            return []
-        with self._translated("search"):
-            binding = binding_of(await opened.table.schema())
-            if binding is None:
+        async with self._reading("search") as opened:
+            binding = None if opened is None else binding_of(await opened.table.schema())
+            if opened is None or binding is None:
                 return []
             check_dimension(embedding.size, binding.dimension)
             if not embedding.any():
@@ -196,31 +206,36 @@ class LanceStore(VectorStore):
 
     async def search_lexical(self, text: str, k: int, filter: Filter | None) -> list[tuple[Document, float]]:
         """See `VectorStore.search_lexical`."""
-        opened = await self._open()
-        if opened is None:
-            return []
-        match = lancedb("lancedb.query").MatchQuery
-        with self._translated("search"):
+        async with self._reading("search") as opened:
+            if opened is None:
+                return []
             # A match of words, which takes the text as data; LanceDB's query syntax is never parsed.
-            query = _filtered(opened.table.query().nearest_to_text(match(text, "text")), filter)
+            match = lancedb("lancedb.query").MatchQuery(text, "text")
+            query = _filtered(opened.table.query().nearest_to_text(match), filter)
             return await _best(opened.table, query, k, "_score", descending=True)
 
     async def optimize(self) -> None:
         """Merge the files of many writes into few and take new texts into the word index.
 
-        Files of versions older than an hour are removed; a scan that has run for longer may then fail.
+        Where other processes write all the while, this may be left for a later call. Files of versions older than
+        an hour are removed; a scan that has run for longer may then fail.
         """
-        if await self._open() is None:
+        if not await self._exists():
             return
         async with self._writing() as opened:
-            await _retried(lambda: _tidy(opened.table))
+            try:
+                await _retried(lambda: _tidy(opened.table))
+            except (RuntimeError, ValueError) as error:
+                # What others write at the same time may win every time; their writes or a later call tidy up.
+                if not _CONFLICT.search(str(error)):
+                    raise
 
     async def close(self) -> None:
-        """Release the files; a later call opens them again."""
-        opened, self._opened = self._opened, None
-        if opened is not None and opened.pid == os.getpid():
-            opened.table.close()
-            opened.connection.close()
+        """Release the files once the calls under way have ended; a later call opens them again."""
+        with self._handles:
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            self._close_unused(opened)
 
     async def _bind(self, opened: _Opened, embedder_id: str | None, dimension: int) -> None:
         """Make the binding agree with what is asked; without an ``embedder_id``, the dimension only."""
@@ -235,24 +250,78 @@ class LanceStore(VectorStore):
         elif agreed != bound:
             await opened.table.update_field_metadata({"path": "vector", "metadata": embedder_metadata(agreed)})
 
-    async def _open(self) -> _Opened | None:
-        """The handles of this process; None where there is no store yet."""
-        opened = self._opened
-        if opened is not None and opened.pid == os.getpid():
-            return opened
-        return await self._connect() if await asyncio.to_thread(self._is_there) else None
+    @contextlib.asynccontextmanager
+    async def _reading(self, action: str) -> AsyncIterator[_Opened | None]:
+        """The handles, not closed meanwhile; None where there is no store yet."""
+        opened = await self._taken(create=False)
+        try:
+            with self._translated(action):
+                yield opened
+        finally:
+            if opened is not None:
+                self._leave(opened)
 
-    async def _connect(self) -> _Opened:
+    async def _exists(self) -> bool:
+        async with self._reading("open") as opened:
+            return opened is not None
+
+    @contextlib.asynccontextmanager
+    async def _writing(self) -> AsyncIterator[_Opened]:
+        """One write of this process at a time; other processes are the engine's to reconcile."""
+        lock = self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+        async with lock:
+            opened = await self._taken(create=True)
+            try:
+                with self._translated("write"):
+                    await _retried(lambda: self._index_texts(opened.table))
+                    yield opened
+                    await asyncio.to_thread(opened.syncer.sync)
+            finally:
+                self._leave(opened)
+
+    @overload
+    async def _taken(self, *, create: Literal[True]) -> _Opened: ...
+    @overload
+    async def _taken(self, *, create: Literal[False]) -> _Opened | None: ...
+    async def _taken(self, *, create: bool) -> _Opened | None:
+        """The handles of this process, for a call that `_leave`s them; None where there is no store."""
+        with self._handles:
+            opened = self._opened
+            if opened is not None and opened.pid == os.getpid():
+                opened.users += 1
+                return opened
+        if not (await asyncio.to_thread(self._is_there) or create):
+            return None
+        opened = await self._connect(create=create)
+        if opened is not None:
+            with self._handles:
+                # Where two calls opened the store at once, the first one's handles go when it has ended.
+                self._opened, opened.users = opened, 1
+        return opened
+
+    def _leave(self, opened: _Opened) -> None:
+        with self._handles:
+            opened.users -= 1
+        self._close_unused(opened)
+
+    def _close_unused(self, opened: _Opened) -> None:
+        with self._handles:
+            if opened.users or opened is self._opened or opened.pid != os.getpid():
+                return
+        opened.table.close()
+        opened.connection.close()
+
+    async def _connect(self, *, create: bool) -> _Opened | None:
         refuse_after_fork()
         engine = lancedb()
         with self._translated("open"):
             # Without this interval a handle would not see what other processes write.
             connection = await engine.connect_async(self._path, read_consistency_interval=timedelta(0))
-            table = await self._open_table(connection)
+            table = await self._open_table(connection, create=create)
+            if table is None:
+                return None
             check_schema(await table.schema(), language=self._language, where=str(self._path))
-            await _retried(lambda: self._index_texts(table))
-        opened = self._opened = _Opened(os.getpid(), connection, table, FileSyncer(self._path))
-        return opened
+        return _Opened(os.getpid(), connection, table, FileSyncer(self._path))
 
     def _is_there(self) -> bool:
         try:
@@ -269,14 +338,34 @@ class LanceStore(VectorStore):
             )
         return bool(names)
 
-    async def _open_table(self, connection: Any) -> Any:
+    async def _open_table(self, connection: Any, *, create: bool) -> Any:
         try:
             return await connection.open_table(_TABLE)
         except ValueError:
+            if await asyncio.to_thread(self._has_files):
+                return await self._open_anyway(connection)
+            if not create:
+                return None
             with contextlib.suppress(ValueError):
                 return await connection.create_table(_TABLE, schema=new_schema(self._language))
-            # Another process made it in between.
             return await connection.open_table(_TABLE)
+
+    async def _open_anyway(self, connection: Any) -> Any:
+        try:
+            return await connection.open_table(_TABLE)  # another process made it in between
+        except ValueError as error:
+            raise StoreError(
+                f"the store in {self._path} is damaged or was copied in part: LanceDB finds no table among its files. "
+                "Copy the whole folder again, or build the store anew in another"
+            ) from error
+
+    def _has_files(self) -> bool:
+        """Whether the table's folder has more in it than LanceDB puts there before it commits a new table.
+
+        Where that is all, whoever made the table was killed or is about to commit, and nothing can be lost.
+        """
+        files = (path for path in (self._path / f"{_TABLE}.lance").rglob("*") if path.is_file())
+        return any(not _NEW_TABLE_FILE.match(path.name) for path in files)
 
     async def _index_texts(self, table: Any) -> None:
         if await table.list_indices():
@@ -290,16 +379,6 @@ class LanceStore(VectorStore):
         )
         await table.create_index("text", config=words, name=_TEXT_INDEX)
 
-    @contextlib.asynccontextmanager
-    async def _writing(self) -> AsyncIterator[_Opened]:
-        """One write of this process at a time; other processes are the engine's to reconcile."""
-        lock = self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
-        async with lock:
-            opened = await self._open() or await self._connect()
-            with self._translated("write"):
-                yield opened
-                await asyncio.to_thread(opened.syncer.sync)
-
     @contextlib.contextmanager
     def _translated(self, action: str) -> Iterator[None]:
         try:
@@ -310,6 +389,19 @@ class LanceStore(VectorStore):
             # The first line, without the place in the engine's source.
             reason = str(error).partition("\n")[0].partition(", /")[0]
             raise StoreError(f"LanceDB could not {action} the store in {self._path}: {reason}") from error
+
+
+def _folder(path: object) -> Path:
+    """``path`` as LanceDB and this module will both understand it, whatever folder is current later."""
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(text, str) or "\0" in text:
+        raise ConfigurationError(f"path must be the path of a folder, not {path!r}")
+    if "://" in text:
+        raise ConfigurationError(f"path must be a folder on this machine, not a URL: {text!r}")
+    try:
+        return Path(text).expanduser().absolute()
+    except RuntimeError as error:
+        raise ConfigurationError(f"path {text!r} cannot be told: {error}") from error
 
 
 async def _retried(step: Callable[[], Awaitable[None]]) -> None:

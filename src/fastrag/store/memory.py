@@ -89,6 +89,10 @@ class InMemoryStore(VectorStore):
         """See `VectorStore.bind`."""
         await asyncio.to_thread(self._bind, embedder_id, dimension)
 
+    async def check_binding(self, embedder_id: str, dimension: int) -> None:
+        """See `VectorStore.check_binding`."""
+        agreed_binding(self._now.binding, embedder_id, dimension)
+
     async def upsert(self, documents: Sequence[Document], embeddings: Matrix | None = None) -> None:
         """See `VectorStore.upsert`."""
         # Copied before the first await: the caller may change its Documents while the thread works.

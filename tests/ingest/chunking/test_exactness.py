@@ -54,12 +54,19 @@ def chunker(kind: str, size: int, overlap: int) -> Chunker:
 
 
 KINDS = ["characters", "sentences", "tokens", "markdown"]
-SHAPES = [(1, 0), (2, 1), (7, 0), (7, 3), (40, 10), (1000, 0)]
+# White space of one, two and three bytes, among the characters that end sentences, words and Markdown's blocks.
+TRICKY = "\x0b\x0c\x1c\x85\xa0\u1680\u2003\u2028\u2029\u202f\u205f\u3000\ufeff\u200b \t\r\n.!?。:,()\"'»-—*#>`|aAé漢1"
+SHAPES = [(1, 0), (2, 1), (7, 0), (7, 3), (7, 6), (40, 10), (1000, 0)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(deadline=None, max_examples=150)
-@given(text=TEXTS, shape=st.sampled_from(SHAPES))
+@settings(deadline=None, max_examples=200)
+@given(text=TEXTS | st.text(TRICKY, max_size=14), shape=st.sampled_from(SHAPES))
+@example(text="Vitamin C\xa0. Good", shape=(40, 10))
+@example(text="A\u3000.", shape=(7, 0))
+@example(text="H\u2029.", shape=(7, 0))
+@example(text="\x0b\r\n\x0b-\n\ufeff。", shape=(7, 6))
+@example(text="|  \r\n 1\r\t|  ", shape=(6, 2))
 @example(text="\r\n# A\r\x00\n\ud83d text 👩‍👩‍👧‍👦\r\n", shape=(7, 3))
 def test_spans_index_exactly_and_nothing_is_lost(kind: str, text: str, shape: tuple[int, int]) -> None:
     parent = Document("doc", text, "file:///doc", {"lang": "x", "tags": ["a"]})

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from fastrag.errors import ConfigurationError
 from fastrag.ingest.chunking.windows import split_in_windows
 
 
@@ -52,6 +53,27 @@ def test_lone_surrogates_are_shown_as_replacement_characters_of_the_same_length(
 
     assert list(split_in_windows(split, "a\ud800b\udfff😀")) == [(0, 5)]
     assert seen == ["a\ufffdb\ufffd😀"]
+
+
+class PanicException(BaseException):
+    """Stands in for the panic of a library written in Rust."""
+
+
+def test_a_panic_becomes_an_error_that_programs_handle() -> None:
+    def split(text: str) -> list[tuple[int, str]]:
+        raise PanicException("index out of bounds")
+
+    with pytest.raises(ConfigurationError, match=r"after character 0; .*index out of bounds") as caught:
+        list(split_in_windows(split, "text"))
+    assert isinstance(caught.value.__cause__, PanicException)
+
+
+def test_an_interrupt_stays_one() -> None:
+    def split(text: str) -> list[tuple[int, str]]:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(split_in_windows(split, "text"))
 
 
 def test_no_text_no_pieces() -> None:

@@ -3,10 +3,12 @@ from __future__ import annotations
 import io
 import random
 import zipfile
+from copy import deepcopy
 from pathlib import Path
 
 import docx
 import pytest
+from docx.text.paragraph import Paragraph
 
 from fastrag.document import Document
 from fastrag.errors import LoadError
@@ -125,3 +127,43 @@ def test_damaged_files_are_read_or_refused_and_nothing_else(tmp_path: Path) -> N
         except LoadError:
             outcomes.add("refused")
     assert "refused" in outcomes
+
+
+def test_a_span_over_more_columns_than_there_are_costs_nothing(tmp_path: Path) -> None:
+    source = zipfile.ZipFile(io.BytesIO(sample()))
+    members = {name: source.read(name) for name in source.namelist()}
+    body = members["word/document.xml"]
+    assert b'<w:gridSpan w:val="2"/>' in body
+    members["word/document.xml"] = body.replace(b'<w:gridSpan w:val="2"/>', b'<w:gridSpan w:val="300000000"/>')
+    assert "\n\nwide | c\n" in load(tmp_path, zipped(**members)).text
+
+
+def test_a_cell_merged_over_many_rows_is_read_once(tmp_path: Path) -> None:
+    document = docx.Document()
+    table = document.add_table(2, 2)
+    table.cell(0, 0).merge(table.cell(1, 0)).text = "tall"
+    table.cell(0, 1).text, table.cell(1, 1).text = "first", "next"
+    last = table.rows[1]._tr
+    for _ in range(1500):
+        last.addnext(deepcopy(last))
+    lines = load(tmp_path, saved(document)).text.split("\n")
+    assert lines == ["tall | first", *[" | next"] * 1501]
+
+
+def test_a_style_is_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = docx.Document()
+    for number in range(10):
+        document.add_heading(f"H{number}", 2)
+        document.add_paragraph("text")
+    data = saved(document)
+    looked_up = []
+    original = Paragraph.style.fget
+
+    def style(paragraph: Paragraph) -> object:
+        looked_up.append(paragraph._p.style)
+        return original(paragraph)
+
+    monkeypatch.setattr(Paragraph, "style", property(style))
+    assert load(tmp_path, data).text.startswith("## H0\n\ntext\n\n## H1")
+    assert set(looked_up) == {"Heading2", None}
+    assert len(looked_up) <= 4

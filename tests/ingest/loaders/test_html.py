@@ -75,12 +75,29 @@ def test_a_wrong_declaration_is_told(tmp_path: Path) -> None:
         load(tmp_path, b"<meta charset=shift_jis> \xff")
 
 
-@pytest.mark.parametrize(
-    "html", ["", "   ", "<", "<p", "<" * 1000, "</p></div>", "<svg><style>x", "<!--", "plain", "\x00<p>\x00"]
-)
+@pytest.mark.parametrize("html", ["", "   ", "<", "<p", "<" * 1000, "</p></div>", "<svg><style>x", "<!--", "plain"])
 def test_broken_pages_give_what_text_they_have(tmp_path: Path, html: str) -> None:
     assert "plain" in load(tmp_path, html).text or "plain" not in html
 
 
 def test_deep_nesting_is_no_trouble(tmp_path: Path) -> None:
     assert load(tmp_path, "<div>" * 100_000 + "deep").text == "deep"
+
+
+@pytest.mark.parametrize(
+    ("html", "told"),
+    [
+        ("<p " + " ".join(f"a{n}=1" for n in range(300_000)) + ">x", "20000 attributes"),
+        ("<P " + "a='1'" * 3 + " b" * 300_000, "20000 attributes"),
+        ("<select>" + "<option>x" * 100_000, "20000 <option>"),
+        ("<select>" + "<OPTION>x</OPTION>" * 100_000, "20000 <option>"),
+    ],
+)
+def test_what_would_take_the_parser_minutes_is_refused(tmp_path: Path, html: str, told: str) -> None:
+    with pytest.raises(LoadError, match=told):
+        load(tmp_path, html)
+
+
+def test_a_large_picture_in_the_page_is_no_trouble(tmp_path: Path) -> None:
+    picture = "ab/+" * 300_000
+    assert "text" in load(tmp_path, f'<img alt="photo" src="data:image/png;base64,{picture}"><p>text').text

@@ -41,3 +41,11 @@ def test_what_cannot_be_decoded_is_told_with_its_place(tmp_path: Path, data: byt
     with pytest.raises(LoadError, match=told) as caught:
         load_file(path)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.md", "a.html"])
+def test_what_has_a_nul_is_no_text(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"abc\x00\x01\x02")
+    with pytest.raises(LoadError, match="looks binary: its character 3 is NUL"):
+        load_file(path)

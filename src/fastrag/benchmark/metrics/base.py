@@ -67,14 +67,18 @@ class DistributionSummary:
         >>> summary.count, summary.missing, summary.mean, summary.std
         (2, 1, 0.5, 0.25)
         """
+        scores = list(scores)
         present = [value for value in map(_as_number, scores) if value is not None and value == value]
         missing = len(scores) - len(present)
         if not present:
             return cls(0, missing, 0.0, 0.0, 0.0, 0.0, 0.0, {f"p{p}": 0.0 for p in PERCENTILES})
         present.sort()
+        try:
+            low, high = float(present[0]), float(present[-1])
+        except OverflowError as error:
+            raise ConfigurationError(f"a score is beyond the range of a float: {error}") from error
         mean, std = _mean_and_std(present)
         percentiles = {f"p{p}": _percentile(present, p) for p in PERCENTILES}
-        low, high = float(present[0]), float(present[-1])
         return cls(len(present), missing, mean, percentiles["p50"], std, low, high, percentiles)
 
 

@@ -19,9 +19,11 @@ _ABSENT = "-"
 _REASONS_SHOWN = 8
 
 
-def print_results(results: Sequence[BenchmarkResult], console: Console) -> None:
-    """Print a table of every metric of every run, and under it what failed and why."""
-    console.print(results_table(results))
+def print_results(
+    results: Sequence[BenchmarkResult], console: Console, *, metrics: Sequence[str] | None = None
+) -> None:
+    """Print a table of ``metrics`` (None: all) of every run, and under it what failed and why."""
+    console.print(results_table(results, metrics))
     note = f"n: measured of asked; 95 % interval of the mean: Student's t.{_marks(results)}"
     console.print(note, style="dim", highlight=False)
     for result in results:
@@ -29,8 +31,8 @@ def print_results(results: Sequence[BenchmarkResult], console: Console) -> None:
             console.print(line, markup=False, highlight=False)
 
 
-def results_table(results: Sequence[BenchmarkResult]) -> Table:
-    """A section a metric and in it a row a run: mean with its interval, n and coverage, median, 95th percentile."""
+def results_table(results: Sequence[BenchmarkResult], metrics: Sequence[str] | None = None) -> Table:
+    """A section a metric (None: all there are) and in it a row a run: mean with interval, n, coverage, p50, p95."""
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -39,7 +41,9 @@ def results_table(results: Sequence[BenchmarkResult]) -> Table:
     table.add_column("run", overflow="fold")
     for heading in ("mean", "95 % interval", "n", "cov", "p50", "p95"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for name in dict.fromkeys(name for result in results for name in result.summary):
+    if metrics is None:
+        metrics = list(dict.fromkeys(name for result in results for name in result.summary))
+    for name in metrics:
         table.add_row(f"[bold]{escape(one_line(name))}[/bold]")
         for result in results:
             if name in result.summary:
@@ -80,7 +84,7 @@ def _cells(result: BenchmarkResult, name: str) -> tuple[str, ...]:
     summary = result.summary[name]
     asked = summary.count + summary.missing
     n = f"{summary.count}/{asked}"
-    if summary.count == 0:
+    if summary.count <= 0 or asked <= 0:
         return _ABSENT, _ABSENT, n, _ABSENT, _ABSENT, _ABSENT
     interval = mean_interval([sample.scores.get(name) for sample in result.samples])
     decimals = decimals_for([summary.min, summary.max], [summary.mean, summary.median])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -10,6 +11,9 @@ from fastrag._support.extras import import_extra
 from fastrag.errors import ConfigurationError
 from fastrag.ingest.base import Chunker, Span
 from fastrag.ingest.chunking.windows import WINDOW_CHARACTERS, split_in_windows
+
+# sentencex takes white space behind a single letter for one byte long, and panics where it is longer.
+_ODD_SPACE = re.compile(r"[^\S \t\r\n]")
 
 
 class SentenceChunker(Chunker):
@@ -71,7 +75,7 @@ class SentenceChunker(Chunker):
             yield Span(group[0][0], group[-1][1])
 
     def _trimmed_sentences(self, text: str) -> Iterator[tuple[int, int]]:
-        for start, end in split_in_windows(self._boundaries, text):
+        for start, end in split_in_windows(self._boundaries, _ODD_SPACE.sub(" ", text)):
             sentence = text[start:end]
             if content := sentence.strip():
                 start += len(sentence) - len(sentence.lstrip())

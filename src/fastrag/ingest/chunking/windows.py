@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from fastrag._support.panics import panics_as
+from fastrag.errors import ConfigurationError
+
 WINDOW_CHARACTERS = 32_768
 """How much text a splitter sees at once, unless a single piece needs more."""
 
@@ -25,11 +28,15 @@ def split_in_windows(
         text: Lone surrogates, which splitters written in Rust refuse, are shown to ``split`` as U+FFFD, one for
             one; so the places stay right.
         window: Characters a window has at first; doubled where a window holds fewer than two pieces.
+
+    Raises:
+        ConfigurationError: ``split`` panicked.
     """
     text = _LONE_SURROGATE.sub("\ufffd", text)
     start, width = 0, window
     while start < len(text):
-        pieces = split(text[start : start + width])
+        with panics_as(ConfigurationError, f"the text cannot be split after character {start}; use another chunker"):
+            pieces = split(text[start : start + width])
         if start + width >= len(text):
             yield from ((start + offset, start + offset + len(piece)) for offset, piece in pieces)
             return

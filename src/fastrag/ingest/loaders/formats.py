@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
 from pathlib import Path
 
+from fastrag._support.panics import panics_as
 from fastrag.document import Document
 from fastrag.errors import LoadError
 from fastrag.ingest.loaders.docx import parse_docx
@@ -127,5 +128,6 @@ def parse_file(path: Path, data: bytes, file_format: Format, *, id: str, max_byt
         LoadError: ``data`` is not what ``file_format`` says.
         MissingDependencyError: The format needs the extra ``loaders``.
     """
-    text, facts = file_format.parse(data, path, max_bytes)
+    with panics_as(LoadError, f"{path}: cannot be read"):
+        text, facts = file_format.parse(data, path, max_bytes)
     return Document(id, text, path.as_uri(), {"format": file_format.name} | facts)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from email.message import Message
 from pathlib import Path
 
 from fastrag._support.extras import import_extra
+from fastrag.errors import LoadError
 from fastrag.ingest.loaders.reading import Parsed, decode
 
 _PURPOSE = "reading HTML files"
 # The HTML standard looks for the page's own word on its encoding in the first 1024 bytes.
 _DECLARATION_BYTES = 1024
+# The parser's time grows with the square of both; this many take it about a second.
+_MOST_ATTRIBUTES = 20_000
+_MOST_OPTIONS = 20_000
+_LONG_TAG = re.compile(rf"<[a-z][^<>]{{{2 * _MOST_ATTRIBUTES},}}", re.IGNORECASE)
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_OPTION = re.compile(r"<opt(ion|group)\b", re.IGNORECASE)
 
 
 def parse_html(data: bytes, path: Path, max_bytes: int) -> Parsed:
@@ -20,15 +28,27 @@ def parse_html(data: bytes, path: Path, max_bytes: int) -> Parsed:
     alternative text. ``max_bytes`` is of no use here: nothing is unpacked.
 
     Raises:
-        LoadError: It is not in the encoding that it declares, or not UTF-8 where it declares none.
+        LoadError: It is not in the encoding that it declares, or not UTF-8 where it declares none; or has a NUL in it;
+            or a tag with more than 20,000 attributes, or more than 20,000 options.
         MissingDependencyError: The extra ``loaders`` is not installed.
     """
     parser = import_extra("resiliparse.parse.html", extra="loaders", purpose=_PURPOSE)
     extractor = import_extra("resiliparse.extract.html2text", extra="loaders", purpose=_PURPOSE)
-    tree = parser.HTMLTree.parse(decode(data, path, declared=_declared_encoding(data)))
+    page = decode(data, path, declared=_declared_encoding(data))
+    _refuse_slow(page, path)
+    tree = parser.HTMLTree.parse(page)
     text: str = extractor.extract_plain_text(tree, skip_elements=["[hidden]"])
     title = " ".join((tree.title or "").split())
     return text, {"title": title} if title else {}
+
+
+def _refuse_slow(page: str, path: Path) -> None:
+    if any(
+        len(_QUOTED.sub("", tag[0]).replace("/", " ").split()) > _MOST_ATTRIBUTES for tag in _LONG_TAG.finditer(page)
+    ):
+        raise LoadError(f"{path}: has a tag with more than {_MOST_ATTRIBUTES} attributes")
+    if sum(1 for _ in _OPTION.finditer(page)) > _MOST_OPTIONS:
+        raise LoadError(f"{path}: has more than {_MOST_OPTIONS} <option> elements")
 
 
 def _declared_encoding(data: bytes) -> str | None:

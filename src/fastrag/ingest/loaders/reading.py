@@ -78,7 +78,7 @@ def decode(data: bytes, path: Path, *, declared: str | None = None) -> str:
     """Decode as a byte order mark says, else as ``declared``, else as UTF-8; the mark is left out.
 
     Raises:
-        LoadError: ``data`` is not in that encoding; says where.
+        LoadError: ``data`` is not in that encoding, or has a NUL; says where.
     """
     encoding, skip = declared or "utf-8", 0
     for mark, name in _BYTE_ORDER_MARKS:
@@ -86,11 +86,14 @@ def decode(data: bytes, path: Path, *, declared: str | None = None) -> str:
             encoding, skip = name, len(mark)
             break
     try:
-        return data[skip:].decode(encoding)
+        text = data[skip:].decode(encoding)
     except UnicodeDecodeError as error:
         raise LoadError(
             f"{path}: not {encoding} at byte {skip + error.start} ({error.reason}); convert it to UTF-8"
         ) from error
+    if (position := text.find("\0")) >= 0:
+        raise LoadError(f"{path}: looks binary: its character {position} is NUL, which no text has")
+    return text
 
 
 @contextmanager

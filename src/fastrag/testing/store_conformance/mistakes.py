@@ -137,6 +137,25 @@ class MistakeTests(StoreCase):
 
         self.run(tmp_path, scenario)
 
+    def test_checking_the_binding_binds_nothing(self, tmp_path: Path) -> None:
+        async def scenario(store: VectorStore) -> None:
+            for embedder_id, dimension in (("", 4), ("a", 0)):
+                with pytest.raises(ConfigurationError):
+                    await store.check_binding(embedder_id, dimension)
+            await store.check_binding("a", 3)
+            await store.upsert([Document("words", "cat")])
+            await store.check_binding("a", 3)
+            await store.upsert([Document("vectors", "cat")], unit(0))
+            with pytest.raises(EmbedderMismatchError, match=r"dimension 4.*dimension 3"):
+                await store.check_binding("a", 3)
+            await store.check_binding("another", 4)
+            await store.bind("it's one", 4)
+            await store.check_binding("it's one", 4)
+            with pytest.raises(EmbedderMismatchError, match=r"it's one.*another"):
+                await store.check_binding("another", 4)
+
+        self.run(tmp_path, scenario)
+
     def test_vectors_before_bind_decide_the_dimension(self, tmp_path: Path) -> None:
         async def scenario(store: VectorStore) -> None:
             await store.upsert([Document("a", "")], unit(0))
