@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastrag.benchmark import Benchmark, BenchmarkResult, Metric, best
+from fastrag.benchmark import Benchmark, BenchmarkResult, Metric, best, compare
 from fastrag.benchmark.journal import journal_path
 from fastrag.benchmark.metrics import MRR, NDCG, HitRateAtK, LatencyMs, RecallAtK, TokenF1
 from fastrag.benchmark.report.terminal import print_results
-from fastrag.benchmark.statistics import mean_interval
 from fastrag.demo.corpus import documents, samples
 from fastrag.embedding import LocalEmbedder
 from fastrag.ingest import CharacterChunker, ingest
@@ -74,19 +72,11 @@ def _verdict(results: list[BenchmarkResult]) -> list[str]:
         f"Best by {HEADLINE}: {winner.name} ({winner.summary[HEADLINE].mean:.3f}); against it, question by question:"
     ]
     rivals = [result for result in results if result is not winner]
-    return lines + [f"  {rival.name:22} {_difference(rival, winner)}" for rival in rivals]
-
-
-def _difference(result: BenchmarkResult, winner: BenchmarkResult) -> str:
-    pairs = [(a.scores[HEADLINE], b.scores[HEADLINE]) for a, b in zip(result.samples, winner.samples, strict=True)]
-    differences = [a - b for a, b in pairs if a is not None and b is not None]
-    interval = mean_interval(differences)
-    if not any(differences):
-        return "the same on every question"
-    if interval is None:
-        return "cannot be said from so few questions"
-    told = f"{statistics.mean(differences):+.3f}, 95 % interval {interval.low:+.3f}..{interval.high:+.3f}"
-    return f"{told}: no difference shown" if interval.low <= 0 <= interval.high else told
+    for found in compare(winner, *rivals, metrics=[HEADLINE]).comparisons:
+        difference = "" if found.mean_difference is None else f"{found.mean_difference:+.3f}"
+        interval = f" ({found.interval.low:+.3f}..{found.interval.high:+.3f})" if found.interval else ""
+        lines.append(f"  {found.candidate:22} {difference}{interval}  {found.verdict}")
+    return lines
 
 
 async def _benchmark(store: LanceStore, embedder: LocalEmbedder, results_folder: Path) -> list[BenchmarkResult]:
