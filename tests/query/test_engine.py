@@ -85,6 +85,23 @@ async def test_streaming_ends_with_the_same_result(retriever):
     assert all(delta.result is None for delta in deltas[:-1])
 
 
+async def test_leaving_a_stream_early_ends_the_models(retriever):
+    ended = []
+
+    class Endless(Replying):
+        async def stream(self, prompt):
+            try:
+                while True:
+                    yield CompletionDelta("more")
+            finally:
+                ended.append(True)
+
+    stream = QueryEngine(retriever, Endless()).stream("tea")
+    await anext(stream)
+    await stream.aclose()
+    assert ended == [True]
+
+
 async def test_a_failing_model_fails_the_question(retriever):
     engine = QueryEngine(retriever, Replying(fails=ServiceUnavailableError("down")))
     with pytest.raises(ServiceUnavailableError):

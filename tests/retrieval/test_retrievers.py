@@ -78,7 +78,7 @@ async def test_the_filter_of_a_call_joins_the_retrievers_own(store, embedder):
 
 async def test_bad_questions_numbers_and_filters_are_refused(store, embedder):
     for retriever in every_retriever(store, embedder):
-        for question in ("", "  \n", None, 3):
+        for question in ("", "  \n", None, 3, "lone \ud800"):
             with pytest.raises(ConfigurationError, match="question"):
                 await retriever.retrieve(question)
         for k in (0, -1, True, 1.5):
@@ -96,6 +96,7 @@ async def test_bad_settings_are_refused(store, embedder):
         lambda: LexicalRetriever(store, k=0),
         lambda: LexicalRetriever(store, filter=Eq("", 1)),
         lambda: HybridRetriever({"only": lexical}),
+        lambda: HybridRetriever([lexical, lexical]),
         lambda: HybridRetriever({"a": lexical, "b": lexical}, k=0),
         lambda: HybridRetriever({"a": lexical, "b": lexical}, candidates=0),
         lambda: HybridRetriever({"a": lexical, "b": lexical}, rrf_k=0),
@@ -228,6 +229,27 @@ async def test_reranking_nothing_asks_nobody(store):
     assert replies.asked == 0
 
 
+async def test_a_reranker_may_do_with_its_list_as_it_likes(store):
+    class Emptying(ByLength):
+        async def rerank(self, question, documents):
+            scores = await super().rerank(question, documents)
+            documents.clear()
+            return scores
+
+    lexical = LexicalRetriever(store)
+    found = await RerankedRetriever(lexical, Emptying()).retrieve("whales cat")
+    assert found == await RerankedRetriever(lexical, ByLength()).retrieve("whales cat")
+
+
+async def test_a_reranker_that_is_not_async_is_refused(store):
+    class NotAsync:
+        def rerank(self, question, documents):
+            return [1.0] * len(documents)
+
+    with pytest.raises(ConfigurationError, match=r"async def rerank.*NotAsync"):
+        await RerankedRetriever(LexicalRetriever(store), NotAsync()).retrieve("cat")
+
+
 async def test_a_reranker_may_give_numpy_scores(store):
     reranked = RerankedRetriever(LexicalRetriever(store), Replies(np.array([1, 2], dtype=np.float32)))
     found = await reranked.retrieve("cat")
@@ -236,7 +258,18 @@ async def test_a_reranker_may_give_numpy_scores(store):
 
 @pytest.mark.parametrize(
     "scores",
-    [[1.0], [1.0, 2.0, 3.0], [1.0, float("nan")], [1.0, float("inf")], [1.0, None], [1.0, "2"], [True, 1.0], None, 3],
+    [
+        [1.0],
+        [1.0, 2.0, 3.0],
+        [1.0, float("nan")],
+        [1.0, float("inf")],
+        [1.0, None],
+        [1.0, "2"],
+        [True, 1.0],
+        [1.0, 10**400],
+        None,
+        3,
+    ],
 )
 async def test_a_malformed_reply_of_a_reranker_is_refused(store, scores):
     with pytest.raises(ModelError, match="reranker"):

@@ -20,8 +20,14 @@ def require_text(name: str, value: object) -> str:
     """Return ``value`` if it is a str with something in it besides white space.
 
     Raises:
-        ConfigurationError: It is something else.
+        ConfigurationError: It is something else, or cannot be written as UTF-8.
     """
     if not isinstance(value, str) or not value.strip():
         raise ConfigurationError(f"{name} must be a text that is not empty, not {value!r}")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigurationError(
+            f"{name} must be valid Unicode, and has a lone surrogate at character {error.start}"
+        ) from error
     return value

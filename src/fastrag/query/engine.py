@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 
 from fastrag._support.checks import require_positive_int, require_text
@@ -83,6 +83,8 @@ class QueryEngine:
     async def stream(self, question: str, *, filter: Filter | None = None) -> AsyncIterator[QueryDelta]:
         """Answer ``question`` piece by piece; the last delta's ``result`` is what `query` would have returned.
 
+        Whoever may leave the loop early wraps it in `contextlib.aclosing`, which ends the model's work at once.
+
         Raises:
             ConfigurationError: The question is empty.
             FastRAGError: The store, the embedder or the model failed, at the start or in the middle.
@@ -92,9 +94,15 @@ class QueryEngine:
             yield QueryDelta("", QueryResult("", []))
             return
         prompt = self._prompt(question, sources)
-        async for delta in self._llm.stream(prompt):
-            result = None if delta.completion is None else _result(sources, prompt, delta.completion)
-            yield QueryDelta(delta.text, result)
+        deltas = self._llm.stream(prompt)
+        try:
+            async for delta in deltas:
+                result = None if delta.completion is None else _result(sources, prompt, delta.completion)
+                yield QueryDelta(delta.text, result)
+        finally:
+            # Left early, the model's connection is released now and not when the garbage is collected.
+            if isinstance(deltas, AsyncGenerator):
+                await deltas.aclose()
 
     async def _retrieve(self, question: str, filter: Filter | None) -> list[Document]:
         require_text("question", question)

@@ -59,9 +59,9 @@ class HybridRetriever(Retriever):
         rrf_k: int = RRF_K,
         filter: Filter | None = None,
     ) -> None:
-        if len(retrievers) < 2:
+        if not isinstance(retrievers, Mapping) or len(retrievers) < 2:
             raise ConfigurationError(
-                f"a HybridRetriever needs at least two retrievers by name, and was given {list(retrievers)}"
+                f"a HybridRetriever needs a mapping of at least two retrievers by name, and was given {retrievers!r}"
             )
         check_filter(filter)
         self._retrievers = dict(retrievers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Sequence
 from numbers import Real
@@ -9,7 +10,7 @@ from typing import Any, Protocol
 
 from fastrag._support.checks import require_positive_int
 from fastrag.document import Document
-from fastrag.errors import ModelError
+from fastrag.errors import ConfigurationError, ModelError
 from fastrag.retrieval.base import Retriever, checked_request
 from fastrag.store.base import ranked
 from fastrag.store.filters import Filter
@@ -68,13 +69,20 @@ class RerankedRetriever(Retriever):
         """See `Retriever.retrieve`.
 
         Raises:
+            ConfigurationError: The reranker is not async.
             ModelError: The reranker gave something else than one finite number a Document.
         """
         k = checked_request(question, k, self._k, filter)
         found = await self._retriever.retrieve(question, k=max(k, self._candidates), filter=filter)
         if not found:
             return []
-        scores = _checked_scores(await self._reranker.rerank(question, found), len(found))
+        # A list of its own: whatever the reranker does to it, scores and Documents stay in step.
+        reply = self._reranker.rerank(question, list(found))
+        if not inspect.isawaitable(reply):
+            raise ConfigurationError(
+                f"a reranker's method must be `async def rerank`, and {type(self._reranker).__name__}'s is not"
+            )
+        scores = _checked_scores(await reply, len(found))
         # sorted() is stable, which keeps the first stage's order among equal scores.
         best = sorted(zip(found, scores, strict=True), key=lambda pair: pair[1], reverse=True)[:k]
         reranked = ranked(best)
@@ -93,7 +101,16 @@ def _checked_scores(scores: Sequence[float], expected: int) -> list[float]:
         raise ModelError(f"a reranker must give a list of scores, not {scores!r}") from error
     if len(values) != expected:
         raise ModelError(f"a reranker must give one score a Document: {expected}, not {len(values)}")
-    for position, value in enumerate(values):
-        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-            raise ModelError(f"a reranker's scores must be finite numbers, and number {position} is {value!r}")
-    return [float(value) for value in values]
+    return [_checked_score(value, position) for position, value in enumerate(values)]
+
+
+def _checked_score(value: Any, position: int) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ModelError(f"a reranker's scores must be numbers, and number {position} is {value!r}")
+    try:
+        score = float(value)
+    except OverflowError as error:
+        raise ModelError(f"a reranker's scores must be finite, and number {position} is too large: {error}") from error
+    if not math.isfinite(score):
+        raise ModelError(f"a reranker's scores must be finite, and number {position} is {score!r}")
+    return score

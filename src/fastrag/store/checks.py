@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,8 @@ def checked_documents(documents: Sequence[Document]) -> list[Document]:
         ConfigurationError: Something is not a Document, an id is empty or there twice, a text is not valid
             Unicode, or metadata is not JSON-like; says which.
     """
+    if not isinstance(documents, Iterable):
+        raise ConfigurationError(f"documents must be a list of Documents, not a {type(documents).__name__}")
     copies = []
     seen: set[str] = set()
     for position, document in enumerate(documents):
@@ -64,10 +66,10 @@ def checked_ids(ids: Sequence[str]) -> list[str]:
     """Return ``ids`` as a list, if each can identify a Document.
 
     Raises:
-        ConfigurationError: One cannot, or ``ids`` is a single text.
+        ConfigurationError: One cannot, or ``ids`` is a single text or no list at all.
     """
-    if isinstance(ids, str):
-        raise ConfigurationError(f"ids must be a list of texts, not the text {ids!r}")
+    if isinstance(ids, str) or not isinstance(ids, Iterable):
+        raise ConfigurationError(f"ids must be a list of texts, not {ids!r}")
     return [checked_id(each) for each in ids]
 
 
@@ -132,13 +134,16 @@ def checked_min_score(min_score: float | None) -> float | None:
     """Return ``min_score`` if it is None or a number that scores can be compared with.
 
     Raises:
-        ConfigurationError: It is something else, or NaN.
+        ConfigurationError: It is something else, NaN, or an int beyond the range of floats.
     """
     if min_score is None:
         return None
-    if isinstance(min_score, bool) or not isinstance(min_score, int | float) or math.isnan(min_score):
+    if isinstance(min_score, bool) or not isinstance(min_score, int | float) or min_score != min_score:
         raise ConfigurationError(f"min_score must be a number or None, not {min_score!r}")
-    return float(min_score)
+    try:
+        return float(min_score)
+    except OverflowError as error:
+        raise ConfigurationError(f"min_score must be a number that a float can hold: {error}") from error
 
 
 def copied_metadata(metadata: dict[str, Any]) -> dict[str, Any]:

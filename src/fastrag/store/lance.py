@@ -446,7 +446,7 @@ async def _best(table: Any, query: Any, k: int, column: str, *, descending: bool
             break
         limit = min(limit * 4, total)
     order = [(column, "descending" if descending else "ascending"), ("written_ns", "ascending")]
-    best = rows.sort_by(order).slice(0, k)
+    best = rows.sort_by(order).slice(0, min(k, len(rows)))
     return list(zip(to_documents(best), best.column(column).to_pylist(), strict=True))
 
 

@@ -54,6 +54,9 @@ class MistakeTests(StoreCase):
             for bad in bad_documents:
                 with pytest.raises(ConfigurationError):
                     await store.upsert([new, changed, bad])
+            for not_a_list in (new, None, 5, "ab"):
+                with pytest.raises(ConfigurationError):
+                    await store.upsert(not_a_list)  # type: ignore[arg-type]
             for rows in bad_vectors:
                 with pytest.raises(ConfigurationError):
                     await store.upsert([new, changed], rows)
@@ -80,6 +83,7 @@ class MistakeTests(StoreCase):
             {"text": ""},
             {"text": " \n"},
             {"text": 3},
+            {"text": "lone \ud800"},
             {"text": "cat", "k": 0},
             {"text": "cat", "k": -1},
             {"text": "cat", "k": True},
@@ -91,6 +95,7 @@ class MistakeTests(StoreCase):
             {"embedding": ["a"]},
             {"text": "cat", "min_score": float("nan")},
             {"text": "cat", "min_score": "high"},
+            {"text": "cat", "min_score": 10**400},
             {"text": "cat", "filter": "a = 1"},
             {"text": "cat", "filter": Eq("", 1)},
             {"embedding": vector, "filter": Eq("a", None)},  # type: ignore[arg-type]
@@ -114,11 +119,19 @@ class MistakeTests(StoreCase):
                     await store.delete(filter=filter)  # type: ignore[arg-type]
                 with pytest.raises(ConfigurationError):
                     await anext(store.scan(filter))  # type: ignore[arg-type]
-            for arguments in ({}, {"ids": ["a"], "filter": Eq("a", 1)}, {"ids": "a"}, {"ids": [""]}, {"ids": [1]}):
+            for arguments in (
+                {},
+                {"ids": ["a"], "filter": Eq("a", 1)},
+                {"ids": "a"},
+                {"ids": [""]},
+                {"ids": [1]},
+                {"ids": 5},
+            ):
                 with pytest.raises(ConfigurationError):
                     await store.delete(**arguments)
-            with pytest.raises(ConfigurationError):
-                await store.get("a")
+            for ids in ("a", None, 5):
+                with pytest.raises(ConfigurationError):
+                    await store.get(ids)  # type: ignore[arg-type]
             assert await store.count() == 1
 
         self.run(tmp_path, scenario)
