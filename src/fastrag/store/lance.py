@@ -23,6 +23,7 @@ from fastrag.store.durability import FileSyncer
 from fastrag.store.filters import Filter, check_filter
 from fastrag.store.lance_engine import lancedb, refuse_after_fork
 from fastrag.store.lance_filters import sql_of
+from fastrag.store.lance_queries import best, filtered, has_id, portions
 from fastrag.store.lance_rows import (
     DOCUMENT_COLUMNS,
     binding_of,
@@ -38,7 +39,6 @@ from fastrag.store.languages import language_name
 _TABLE = "documents"
 _TEXT_INDEX = "text_idx"
 _SCAN_ROWS = 1000
-_IDS_PER_QUERY = 1000
 _ATTEMPTS = 10
 _MAX_FRAGMENTS = 100
 _MAX_UNINDEXED = 5000
@@ -150,7 +150,7 @@ class LanceStore(VectorStore):
             return 0
         async with self._writing() as opened:
             # Counted by the engine: rows counted before and after would tell what other processes write too.
-            result = await opened.table.delete(_has_id(ids or []) if filter is None else sql_of(filter))
+            result = await opened.table.delete(has_id(ids or []) if filter is None else sql_of(filter))
             return int(result.num_deleted_rows)
 
     async def get(self, ids: Sequence[str]) -> list[Document]:
@@ -159,8 +159,8 @@ class LanceStore(VectorStore):
         found: dict[str, Document] = {}
         async with self._reading("read") as opened:
             if opened is not None:
-                for some in _portions(ids):
-                    query = opened.table.query().where(_has_id(some)).select(DOCUMENT_COLUMNS)
+                for some in portions(ids):
+                    query = opened.table.query().where(has_id(some)).select(DOCUMENT_COLUMNS)
                     rows = await query.to_arrow()
                     found.update({document.id: document for document in to_documents(rows)})
         return [found[key] for key in ids if key in found]
@@ -179,7 +179,7 @@ class LanceStore(VectorStore):
         async with self._reading("read") as opened:
             if opened is None:
                 return
-            query = _filtered(opened.table.query().select(DOCUMENT_COLUMNS), filter)
+            query = filtered(opened.table.query().select(DOCUMENT_COLUMNS), filter)
             batches = await query.to_batches(max_batch_length=_SCAN_ROWS)
         while True:
             with self._translated("read"):
@@ -200,8 +200,8 @@ class LanceStore(VectorStore):
                 return []
             # The vectors are of norm 1, so that LanceDB's dot distance is 1 - cosine.
             query = opened.table.query().nearest_to(embedding).column("vector").distance_type("dot")
-            query = _filtered(query.bypass_vector_index(), filter)
-            found = await _best(opened.table, query, k, "_distance", descending=False)
+            query = filtered(query.bypass_vector_index(), filter)
+            found = await best(opened.table, query, k, "_distance", descending=False)
         return [(document, min(1.0, max(-1.0, 1.0 - distance))) for document, distance in found]
 
     async def search_lexical(self, text: str, k: int, filter: Filter | None) -> list[tuple[Document, float]]:
@@ -211,8 +211,8 @@ class LanceStore(VectorStore):
                 return []
             # A match of words, which takes the text as data; LanceDB's query syntax is never parsed.
             match = lancedb("lancedb.query").MatchQuery(text, "text")
-            query = _filtered(opened.table.query().nearest_to_text(match), filter)
-            return await _best(opened.table, query, k, "_score", descending=True)
+            query = filtered(opened.table.query().nearest_to_text(match), filter)
+            return await best(opened.table, query, k, "_score", descending=True)
 
     async def optimize(self) -> None:
         """Merge the files of many writes into few and take new texts into the word index.
@@ -426,34 +426,3 @@ async def _is_untidy(table: Any) -> bool:
 
 async def _tidy(table: Any) -> None:
     await table.optimize(cleanup_older_than=_KEEP_OLD_VERSIONS)
-
-
-def _filtered(query: Any, filter: Filter | None) -> Any:
-    return query if filter is None else query.where(sql_of(filter))
-
-
-async def _best(table: Any, query: Any, k: int, column: str, *, descending: bool) -> list[tuple[Document, float]]:
-    """The best ``k`` by ``column``; equal ones in the order they were written."""
-    query = query.select([*DOCUMENT_COLUMNS, "written_ns", column])
-    # LanceDB makes room for as many rows as it is asked for, so it is not asked for more than there are.
-    total = max(1, await table.count_rows())
-    limit = min(k + 1, total)
-    while True:
-        rows = await query.limit(limit).to_arrow()
-        values = sorted(rows.column(column).to_pylist(), reverse=descending)
-        # Where the k-th value goes on beyond the limit, which of its rows came is up to the engine.
-        if limit == total or len(values) < limit or values[k - 1] != values[-1]:
-            break
-        limit = min(limit * 4, total)
-    order = [(column, "descending" if descending else "ascending"), ("written_ns", "ascending")]
-    best = rows.sort_by(order).slice(0, min(k, len(rows)))
-    return list(zip(to_documents(best), best.column(column).to_pylist(), strict=True))
-
-
-def _has_id(ids: Sequence[str]) -> Any:
-    expr = lancedb("lancedb.expr")
-    return expr.col("id").isin([expr.lit(each) for each in ids])
-
-
-def _portions(ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (ids[start : start + _IDS_PER_QUERY] for start in range(0, len(ids), _IDS_PER_QUERY))
