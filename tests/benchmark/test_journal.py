@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from fastrag import Document
 from fastrag.benchmark import Benchmark, BenchmarkResult, EvalSample, StatusCounts, read_outcomes, rescore
-from fastrag.benchmark.journal import read_journal, read_partial
+from fastrag.benchmark.journal import journal_path, read_journal, read_partial
 from fastrag.benchmark.line_file import seal, unseal
 from fastrag.benchmark.metrics import LatencyMs, RecallAtK, TotalTokens
 from fastrag.cli import main
@@ -664,3 +664,67 @@ async def test_a_journal_that_another_run_has_replaced(tmp_path):
     assert read_journal(journal).header.name == "s"
     other.cancel()
     await asyncio.wait([other])
+
+
+class Answering:
+    async def retrieve(self, question):
+        return [Document("a", "")]
+
+
+class Crashing:
+    async def retrieve(self, question):
+        raise ValueError("always")
+
+
+def asked(*names):
+    return [EvalSample(name, ["a"]) for name in names]
+
+
+async def test_a_run_that_stopped_early_leaves_an_earlier_result_alone(tmp_path):
+    path, names = tmp_path / "r.json", [str(i) for i in range(30)]
+    whole = await Benchmark(Answering(), asked(*names), [RecallAtK(1)]).run("r", path=path)
+    partial = await Benchmark(Crashing(), asked(*names), [RecallAtK(1)]).run("r", path=path)
+    assert partial.status.errored == 30
+    assert BenchmarkResult.load(path) == whole
+    assert journal_path(path).exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+async def test_a_forked_child_does_not_keep_the_lock(tmp_path):
+    read_end, write_end = os.pipe()
+    child = None
+
+    class Forking:
+        async def retrieve(self, question):
+            nonlocal child
+            if child is None:
+                child = os.fork()
+                if child == 0:
+                    os.read(read_end, 1)  # lives on until the test is done
+                    os._exit(0)
+            raise asyncio.CancelledError
+
+    try:
+        benchmark = Benchmark(Forking(), asked("a", "b"), [RecallAtK(1)], stop_after_alike=1, concurrency=1)
+        await benchmark.run("r", path=tmp_path / "r.json")
+        result = await Benchmark(Answering(), asked("a", "b"), [RecallAtK(1)]).run(
+            "r", path=tmp_path / "r.json", resume=True, retry_errored=True
+        )
+        assert result.status.successful == 2
+    finally:
+        os.write(write_end, b"x")
+        os.waitpid(child, 0)
+        os.close(read_end)
+        os.close(write_end)
+
+
+@pytest.mark.parametrize("path", [5, b"r.json", "a\0b"])
+async def test_a_path_that_is_none(path):
+    with pytest.raises(ConfigurationError):
+        await Benchmark(Answering(), asked("a"), [RecallAtK(1)]).run("r", path=path)
+
+
+async def test_a_result_path_that_is_no_file_is_refused_before_anything_is_asked(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ConfigurationError, match="no regular file"):
+        await Benchmark(Crashing(), asked("a"), [RecallAtK(1)]).run("r", path=tmp_path / "pipe")

@@ -414,3 +414,17 @@ async def test_no_attempt_once_the_budget_is_spent(pauses):
 async def test_only_the_attempt_that_answered_is_timed(pauses):
     result = await Benchmark(Flaky("hang"), questions(1), [LatencyMs()], max_attempts=2, timeout_s=0.2).run("r")
     assert result.samples[0].latency_ms < 200
+
+
+@pytest.mark.parametrize("attempts", [1, 3])
+async def test_an_exception_that_cannot_be_asked_anything_is_an_error_like_others(attempts):
+    class Odd(Exception):
+        def __getattr__(self, name):
+            return {}[name]
+
+    class Target:
+        async def retrieve(self, question):
+            raise Odd("x")
+
+    result = await Benchmark(Target(), [EvalSample("q", ["a"])], [RecallAtK(1)], max_attempts=attempts).run("r")
+    assert result.samples[0].error == "Odd: x"

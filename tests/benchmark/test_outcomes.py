@@ -310,3 +310,51 @@ async def test_a_score_that_cannot_be_read(value):
 
     result = await Benchmark(Finder(), questions(1), [Odd()]).run("r")
     assert result.samples[0].error.startswith("witness: invalid_score: returned")
+
+
+class OddDocuments:
+    async def retrieve(self, question):
+        class Rude:
+            def __str__(self):
+                raise RuntimeError("no")
+
+            __repr__ = __str__
+
+        return [Document(np.str_("a"), np.str_("text"), np.str_("u"), {"x": Rude(), "y": {1, 2}})]
+
+
+async def test_odd_documents_are_kept_as_texts(tmp_path):
+    samples = [EvalSample("q", ["a"])]
+    result = await Benchmark(OddDocuments(), samples, [RecallAtK(1)]).run(
+        "r", path=tmp_path / "r.json", keep_outcomes=True
+    )
+    assert result.status.successful == 1
+    outcomes = read_outcomes(tmp_path / "r.json.outcomes.jsonl")
+    assert (await rescore(outcomes, samples, [RecallAtK(1)])).samples[0].scores == {"recall@1": 1.0}
+
+
+@pytest.mark.parametrize("document", [Document("a", None), Document("a", 3), Document("a", "", None, None)])
+async def test_documents_that_could_not_be_read_back_are_an_error(document, tmp_path):
+    class Target:
+        async def retrieve(self, question):
+            return [document]
+
+    result = await Benchmark(Target(), [EvalSample("q", ["a"])], [RecallAtK(1)]).run(
+        "r", path=tmp_path / "r.json", keep_outcomes=True
+    )
+    assert result.samples[0].status == "errored"
+    assert read_outcomes(tmp_path / "r.json.outcomes.jsonl").by_position[0].error == result.samples[0].error
+
+
+async def test_outcomes_cannot_be_kept_of_one_part_only(tmp_path):
+    class Stopping:
+        async def query(self, question):
+            return QueryResult("", [], 10, 0)
+
+    samples = [EvalSample(str(i), ["a"]) for i in range(6)]
+    path = tmp_path / "r.json"
+    await Benchmark(Stopping(), samples, [RecallAtK(1)], max_tokens=20, concurrency=1).run(
+        "r", path=path, keep_outcomes=True
+    )
+    with pytest.raises(ConfigurationError, match="begun with keep_outcomes=True"):
+        await Benchmark(Stopping(), samples, [RecallAtK(1)]).run("r", path=path, resume=True)

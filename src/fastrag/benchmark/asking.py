@@ -72,8 +72,10 @@ class Asker:
             asked, error = await self._attempt(sample, attempt)
             if error is None:
                 return asked
+            if attempt == self._max_attempts or not may_call():
+                break
             pause_s = _pause_s(error, attempt)
-            if attempt == self._max_attempts or pause_s is None or not may_call():
+            if pause_s is None:
                 break
             await asyncio.sleep(pause_s)
             if not may_call():
@@ -135,9 +137,13 @@ def failed(sample: EvalSample, metrics: Iterable[str], error: str, latency_ms: f
 
 def _pause_s(error: BaseException, attempt: int) -> float | None:
     """How long to wait before the next attempt, None where there should be none."""
-    wanted = getattr(error, "retry_after_s", None)
-    if isinstance(wanted, int | float) and math.isfinite(wanted) and wanted >= 0:
-        return float(wanted) if wanted <= _LONGEST_RETRY_AFTER_S else None
+    try:
+        wanted = getattr(error, "retry_after_s", None)
+        wanted_s = float(wanted) if isinstance(wanted, int | float) else math.nan
+    except Exception:  # noqa: BLE001 - the exception is a stranger's code
+        wanted_s = math.nan
+    if wanted_s >= 0:
+        return wanted_s if wanted_s <= _LONGEST_RETRY_AFTER_S else None
     if not isinstance(error, _PASSING):
         return None
     # Half of it by chance, so that questions that failed together do not come back together.

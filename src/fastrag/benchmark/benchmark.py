@@ -162,6 +162,8 @@ class Benchmark:
             raise ConfigurationError("retry_errored needs resume=True: it asks again what is errored in a journal")
         if not isinstance(progress, bool) and not callable(progress):
             raise ConfigurationError(f"progress must be a bool or a callable, not {progress!r}")
+        if path is not None and not isinstance(path, str | Path):
+            raise ConfigurationError(f"path must be a str or a Path, not {path!r}")
         recording = self._record(name, path, resume, retry_errored, keep_outcomes) if path is not None else None
         try:
             with self._progress(name, progress) as on_progress:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Literal
 
@@ -65,7 +65,9 @@ class Budget:
         try:
             yield
         finally:
-            _current.reset(token)
+            # A KeyboardInterrupt can end the run in another context than it began in.
+            with suppress(ValueError):
+                _current.reset(token)
 
     def restore(self, input_tokens: int, output_tokens: int, cost_usd: float) -> None:
         """Start from what an earlier part of the same run spent."""

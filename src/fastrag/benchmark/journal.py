@@ -144,7 +144,10 @@ class Journal:
     """
 
     def __init__(self, path: Path, header: RunHeader, *, resume: bool = False, retry_errored: bool = False) -> None:
-        self.result_path = Path(os.path.realpath(path))
+        try:
+            self.result_path = Path(os.path.realpath(path, strict=False))
+        except ValueError as error:
+            raise ConfigurationError(f"{path!r} is no path: {error}") from error
         self.path = journal_path(self.result_path)
         self.header = header
         self.done: dict[int, SampleResult] = {}
@@ -237,8 +240,9 @@ class Journal:
         self._file.close()
 
     def _open(self) -> LineFile:
-        if self.result_path.is_dir():
-            raise ConfigurationError(f"{self.result_path} is a folder; path must name the result file")
+        if self.result_path.exists() and not self.result_path.is_file():
+            kind = "a folder" if self.result_path.is_dir() else "no regular file"
+            raise ConfigurationError(f"{self.result_path} is {kind}; path must name the result file")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             return LineFile(self.path)

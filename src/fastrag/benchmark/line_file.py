@@ -13,6 +13,7 @@ import contextlib
 import errno
 import os
 import sys
+import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -43,6 +44,7 @@ class LineFile:
         self.path = path
         self._handle = _open_locked(path)
         self._is_open = True
+        _open_files.add(self)
         self._unsynced = 0
         self._timer: asyncio.TimerHandle | None = None
         self._syncing: Future[None] | None = None
@@ -114,6 +116,12 @@ class LineFile:
         else:
             os.close(self._handle)
 
+    def let_go(self) -> None:
+        """In a forked child: close the handle, which would hold the lock for as long as the child lives."""
+        if self._is_open:
+            self._is_open = False
+            os.close(self._handle)
+
     def _start_sync(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
@@ -132,6 +140,18 @@ class LineFile:
             self.was_lost = not self.is_in_place()
         except OSError as error:
             self._failure = error
+
+
+_open_files: weakref.WeakSet[LineFile] = weakref.WeakSet()
+
+
+def _let_go_of_all() -> None:
+    for file in list(_open_files):
+        file.let_go()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go_of_all)
 
 
 def seal(line: bytes) -> bytes:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from fastrag.benchmark.asking import Asked
+from fastrag.benchmark.checks import plain_text
 from fastrag.benchmark.json_form import decode, encode
 from fastrag.benchmark.line_file import LineFile, read_lines
 from fastrag.benchmark.outcomes import Outcome, Outcomes
@@ -143,6 +144,7 @@ class OutcomeFile:
 
     def _open(self) -> LineFile:
         try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             return LineFile(self.path)
         except OSError as error:
             raise ConfigurationError(f"{self.path}: outcomes cannot be written: {error.strerror or error}") from error
@@ -202,17 +204,33 @@ def read_header_of(path: Path) -> tuple[RunHeader, int]:
     return header, size
 
 
+def keeps_outcomes(path: Path, header: RunHeader) -> bool:
+    """Whether the outcomes of the run with ``header``, whose result belongs at ``path``, are being kept."""
+    try:
+        return read_header_of(outcomes_path(path))[0] == msgspec.structs.replace(header, kind=_KIND)
+    except ConfigurationError:
+        return False
+
+
 def _source(document: Document) -> _Source:
     try:
         metadata = decode(encode(document.metadata), dict)
     except (TypeError, ValueError, OverflowError, RecursionError):
         # Metadata may hold anything; what has no form in JSON is kept as text rather than failing the question.
-        metadata = {str(key): _plain(value) for key, value in document.metadata.items()}
-    return _Source(document.id, document.text, document.uri, metadata)
+        metadata = {_as_text(key): _plain(value) for key, value in document.metadata.items()}
+    uri = None if document.uri is None else plain_text(document.uri)
+    return _Source(plain_text(document.id), plain_text(document.text), uri, metadata)
 
 
 def _plain(value: object) -> object:
     try:
         return decode(encode(value), object)
     except (TypeError, ValueError, OverflowError, RecursionError):
-        return repr(value)
+        return _as_text(value)
+
+
+def _as_text(value: object) -> str:
+    try:
+        return str(value)
+    except Exception as error:  # noqa: BLE001 - the value is a stranger's object
+        return f"<a {type(value).__name__} that could not be shown: {type(error).__name__}>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -9,11 +10,13 @@ from pathlib import Path
 from fastrag.benchmark.asking import Asked
 from fastrag.benchmark.budget import Budget
 from fastrag.benchmark.journal import Journal
-from fastrag.benchmark.outcome_file import OutcomeFile
+from fastrag.benchmark.outcome_file import OutcomeFile, keeps_outcomes
 from fastrag.benchmark.results import BenchmarkResult, SampleResult
 from fastrag.benchmark.run_header import RunHeader
 from fastrag.benchmark.samples import EvalSample
 from fastrag.errors import ConfigurationError
+
+_log = logging.getLogger(__name__)
 
 
 class Recording:
@@ -34,6 +37,16 @@ class Recording:
         self, path: Path, header: RunHeader, *, resume: bool, retry_errored: bool, keep_outcomes: bool
     ) -> None:
         self.journal = Journal(path, header, resume=resume, retry_errored=retry_errored)
+        if (
+            self.journal.has_begun
+            and not keep_outcomes
+            and keeps_outcomes(self.journal.result_path, self.journal.header)
+        ):
+            self.journal.close()
+            raise ConfigurationError(
+                f"{self.journal.path}: this run was begun with keep_outcomes=True; go on with it, for what is answered "
+                "now would be missing among the outcomes"
+            )
         self.results: Sequence[SampleResult | None] = ()
         """All results that there are, by position: what the journal is made from again if someone removes it."""
         self._outcomes: OutcomeFile | None = None
@@ -80,8 +93,24 @@ class Recording:
         """
         if complete:
             self.journal.replace_by(result)
-        else:
+        elif self._may_replace(result):
             result.save(self.journal.result_path)
+        else:
+            _log.warning(
+                "%s holds the result of an earlier run and is left as it is; this run's partial one is in %s",
+                self.journal.result_path,
+                self.journal.path,
+            )
+
+    def _may_replace(self, partial: BenchmarkResult) -> bool:
+        """Whether nothing is there, or what is there is an earlier part of the same run."""
+        if not self.journal.result_path.exists():
+            return True
+        try:
+            there = BenchmarkResult.load(self.journal.result_path)
+        except ConfigurationError:
+            return False
+        return (there.name, there.created_at) == (partial.name, partial.created_at)
 
     def close(self) -> None:
         """Leave the files as they are."""

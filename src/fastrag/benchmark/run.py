@@ -159,9 +159,12 @@ class Run:
     def give_up(self) -> None:
         """Leave behind what is under way, even by the loop's own end: it had its chance to be cancelled."""
         self._given_up = True
+        # asyncio.run waits for every task it knows of. There is no public way to take one out; should this one go, such
+        # a run ends slowly.
+        unregister = getattr(asyncio.tasks, "_unregister_task", None)
         for task in self._workers:
-            if not task.done():
-                asyncio.tasks._unregister_task(task)
+            if unregister is not None and not task.done():
+                unregister(task)
 
     async def _walk_or_leave(self) -> None:
         """Walk in a task of its own, so that a pipeline that refuses to be cancelled cannot hold up this one."""
@@ -172,10 +175,13 @@ class Run:
         except asyncio.CancelledError:
             self._stopping.requested = True
             walk.cancel()
-            await asyncio.wait([walk], timeout=_LONGEST_CANCELLATION_S)
-            if not walk.done():
-                _log.warning("the pipeline did not let itself be cancelled and is left behind")
-                self.give_up()
+            try:
+                await asyncio.wait([walk], timeout=_LONGEST_CANCELLATION_S)
+            finally:
+                # Also where a second cancellation ends the waiting.
+                if not walk.done():
+                    _log.warning("the pipeline did not let itself be cancelled and is left behind")
+                    self.give_up()
             raise
 
     async def _walk(self) -> None:

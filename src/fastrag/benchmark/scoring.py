@@ -81,7 +81,9 @@ class Scorer:
             if not isinstance(value, numbers.Real):
                 return None, ("invalid_score", shorten(f"returned {value!r}, which is no number"))
             number = float(value)
-        except Exception as error:  # noqa: BLE001 - the value is a stranger's object
+        except BaseException as error:
+            if not belongs_to_stranger(error):
+                raise
             return None, (
                 "invalid_score",
                 f"returned a {type(value).__name__} that failed with {describe_error(error)}",

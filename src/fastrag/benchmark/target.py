@@ -114,6 +114,10 @@ def _documents(what: str, value: object) -> list[Document]:
             raise ReplyError(f"{what}[{position}] is a {type(document).__name__}, not a fastrag.Document")
         if not isinstance(document.id, str):
             raise ReplyError(f"{what}[{position}].id must be a text, not {document.id!r}")
+        if not isinstance(document.text, str):
+            raise ReplyError(f"{what}[{position}].text must be a text, not {document.text!r}")
+        if not isinstance(document.metadata, dict):
+            raise ReplyError(f"{what}[{position}].metadata must be a dict, not {document.metadata!r}")
         if document.uri is not None and not isinstance(document.uri, str):
             raise ReplyError(f"{what}[{position}].uri must be a text or None, not {document.uri!r}")
     return list(value)
