@@ -56,13 +56,28 @@ def file(tmp_path):
         (NEARLY, ["--fail-on", "not-better"], 3, "failed: regression"),
         ([score / 2 for score in OLD], [], 3, "failed: regression"),
         (HALF, [], 4, "failed: coverage too low"),
-        (HALF, ["--min-coverage", "0.5"], 0, "cannot say"),
-        (HALF, ["--min-coverage", "0.5", "--strict"], 5, "failed: cannot say"),
+        (HALF, ["--min-coverage", "0.5"], 4, "failed: coverage too low"),
+        (NEW[:16], [], 4, "was asked only 16 of the 32 questions"),
+        (OLD, ["--margin", "0.05", "--fail-on", "not-equivalent"], 0, "passed"),
     ],
 )
 def test_exit_codes(file, capsys, new, options, code, said):
     assert main(["compare", file("old", OLD), file("new", new), *options]) == code
     assert said in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(("options", "code"), [([], 0), (["--strict"], 5)])
+def test_what_cannot_be_said_fails_if_strict(file, options, code):
+    assert main(["compare", file("old", [0.1, 0.2, 0.3]), file("new", [0.2, 0.3, 0.4]), *options]) == code
+
+
+def test_the_report_does_not_overwrite_a_result(file, capsys):
+    old, new = file("old", OLD), file("new", NEW)
+    for path in (old, new):
+        with pytest.raises(SystemExit) as caught:
+            main(["compare", old, new, "-o", path])
+        assert caught.value.code == 2
+    assert main(["compare", old, new]) == 0
 
 
 @pytest.mark.parametrize(
@@ -153,7 +168,7 @@ def test_the_step_summary_is_appended_to(file, tmp_path, monkeypatch, capsys):
     assert appended.count("### new against old: passed") == 2
     assert printed.endswith(appended[: len(appended) // 2])
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
-    assert main(arguments) == 1
+    assert main(arguments) == 0
     assert "GITHUB_STEP_SUMMARY" in capsys.readouterr().err
 
 

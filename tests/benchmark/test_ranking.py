@@ -133,7 +133,7 @@ def test_results_without_samples_are_compared_by_their_summaries():
 
 
 def test_runs_over_other_questions_cannot_be_compared():
-    with pytest.raises(ConfigurationError, match="no question was measured"):
+    with pytest.raises(ConfigurationError, match="measured 1 of the 2 questions that any"):
         best([run("a", 1.0), run("b", 0.5, questions=["another"])], "m")
 
 
@@ -301,3 +301,20 @@ def test_a_share_is_met_exactly():
 def test_a_floor_that_is_no_number():
     with pytest.raises(ConfigurationError, match="min_coverage"):
         best([run("a", 1.0)], "m", min_coverage="x")
+
+
+def test_asking_fewer_questions_does_not_win():
+    whole = run("whole", *[0.9] * 5, *[0.3] * 5)
+    easy = run("easy", 0.95, 0.95)
+    assert best([whole, easy], "m") is whole
+    assert best([easy, whole], "m") is whole
+
+
+@given(scores=st.lists(st.sampled_from([0.0, 0.5, 0.55, 1.0]), min_size=10, max_size=20), data=st.data())
+def test_a_failure_more_never_wins_where_the_range_is_known(scores, data):
+    rival = run("rival", *data.draw(st.permutations(scores)), metric="mrr")
+    if best([rival, run("loser", *scores, metric="mrr")], "mrr") is not rival:
+        return
+    failing = list(scores)
+    failing[data.draw(st.integers(0, len(scores) - 1))] = ERRORED
+    assert best([rival, run("failing", *failing, metric="mrr")], "mrr", min_coverage=0.5) is rival

@@ -161,6 +161,9 @@ class _Pair:
         p_equivalence = None
         if self.margin is not None and test.t is not None and test.mean is not None and test.sd is not None:
             p_equivalence = equivalence_p(test.mean, test.sd, test.n, self.margin)
+        elif self.margin is not None and test.mean is not None and test.n >= _FLIPS_CAN_TELL:
+            # Differences without any spread: either all within the margin or none.
+            p_equivalence = 0.0 if abs(test.mean) < self.margin else 1.0
         return _Tested(self, scores, test, differences, flips, p, p_equivalence)
 
 
@@ -188,6 +191,8 @@ class _Tested:
         coverages = [coverage_of(result, pair.metric) for result in (pair.baseline, pair.candidate)]
         named = list(zip((pair.baseline.name, pair.candidate.name), coverages, strict=True))
         verdict, reason = verdict_of(evidence, named, min_coverage)
+        if problem := self._asked_too_few(min_coverage):
+            verdict, reason = "cannot say", problem
         smallest = None
         if test.t is not None and test.sd is not None:
             smallest = detectable_difference(test.sd, test.n, alpha=alpha, comparisons=max(1, family_size))
@@ -223,6 +228,14 @@ class _Tested:
             verdict=verdict,
             reason=reason,
         )
+
+    def _asked_too_few(self, min_coverage: float) -> str | None:
+        """Why the candidate's run is no answer to the baseline's: it left out questions that the baseline was asked."""
+        missing = len(self.pair.samples.pairing.only_in_baseline)
+        asked = self.pair.samples.pairing.pairs + missing
+        if not missing or (asked - missing) / asked >= min_coverage:
+            return None
+        return f"{self.pair.candidate.name} was asked only {asked - missing} of the {asked} questions of the baseline"
 
     def _bounds(self) -> Bounds | None:
         reaches = list((self.scores.lost | self.scores.gained).values())

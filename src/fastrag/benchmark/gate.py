@@ -78,8 +78,9 @@ class GateReport:
 def gate(comparison: Comparison, *, fail_on: FailOn = "worse", strict: bool = False) -> GateReport:
     """Hold every metric of every candidate against the gate.
 
-    A coverage below the comparison's ``min_coverage``, on either side, is never passed: a run that fails on its
-    questions must not get through by leaving nothing to compare. Other verdicts of *cannot say*, and metrics that
+    A coverage below the comparison's ``min_coverage``, on either side, is never passed, nor is a candidate that was
+    asked less than that share of the baseline's questions, or of which nothing can be said and that failed on questions
+    the baseline measured: failing must not open the gate. Other verdicts of *cannot say*, and metrics that
     only one of the two results has, pass unless ``strict``, or unless ``fail_on`` asks for something to be shown.
 
     Args:
@@ -93,7 +94,13 @@ def gate(comparison: Comparison, *, fail_on: FailOn = "worse", strict: bool = Fa
     """
     if fail_on not in FAIL_ON:
         raise ConfigurationError(f"fail_on must be one of {', '.join(FAIL_ON)}, not {fail_on!r}")
-    checks = [_check(one, comparison.min_coverage, fail_on) for one in comparison.comparisons]
+    too_few = {
+        pairing.candidate
+        for pairing in comparison.pairings
+        if pairing.only_in_baseline
+        and pairing.pairs / (pairing.pairs + len(pairing.only_in_baseline)) < comparison.min_coverage
+    }
+    checks = [_check(one, comparison.min_coverage, fail_on, one.candidate in too_few) for one in comparison.comparisons]
     checks += [
         Check(metric, candidate, "cannot say", "only one of the two results has this metric", None)
         for candidate, metric in comparison.not_compared
@@ -103,10 +110,13 @@ def gate(comparison: Comparison, *, fail_on: FailOn = "worse", strict: bool = Fa
     return GateReport(tuple(checks), fail_on, strict)
 
 
-def _check(one: MetricComparison, min_coverage: float, fail_on: FailOn) -> Check:
+def _check(one: MetricComparison, min_coverage: float, fail_on: FailOn, asked_too_few: bool) -> Check:
     shares = (one.baseline_coverage.share, one.candidate_coverage.share)
     outcome: Outcome = "passed"
-    if any(share is not None and share < min_coverage for share in shares):
+    if asked_too_few or any(share is not None and share < min_coverage for share in shares):
+        outcome = "coverage too low"
+    elif one.verdict == "cannot say" and one.lost and fail_on == "worse":
+        # What the candidate failed on keeps it from being judged: that must not open the gate.
         outcome = "coverage too low"
     elif one.verdict == "cannot say" and fail_on == "worse":
         outcome = "cannot say"

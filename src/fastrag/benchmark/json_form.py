@@ -84,4 +84,4 @@ def _plain(value: object) -> object:
         return int(value)
     if isinstance(value, numbers.Real):
         return float(value)
-    raise TypeError(f"{value!r} is a {type(value).__name__}")
+    raise TypeError(f"a {type(value).__name__} has no form in JSON")

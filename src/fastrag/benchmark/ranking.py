@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -91,10 +91,11 @@ def rank(
 ) -> Ranking:
     """Rank results by ``metric``: the evidence behind `best`, with ties as ties.
 
-    A result qualifies if it measured at least ``min_coverage`` of the questions that can be measured at all. Any two
-    are compared by a paired t test over the questions both measured, adjusted for the number of pairs (Holm). A
-    question that only one of them failed on counts against it: it is not better if what it failed on could undo that,
-    and it is beaten if that could have shown it to be. So a failure more never improves a rank.
+    A result qualifies if it measured at least ``min_coverage`` of its questions that can be measured at all, and of
+    those that any of the results measured: asking fewer gains nothing. Any two are compared by a paired t test over the
+    questions both measured, adjusted for the number of pairs (Holm). A question that only one of them failed
+    on counts against it: it is not better if what it failed on could undo that, and it is beaten if that could have
+    shown it to be. So a failure more never improves a rank.
 
     Args:
         results: At least one with the metric; those without are left out.
@@ -110,21 +111,22 @@ def rank(
     having = _checked(results, metric, min_coverage, alpha)
     higher = agreed_direction(having, metric)
     coverages = [coverage_of(result, metric) for result in having]
-    qualified = [
-        result for result, coverage in zip(having, coverages, strict=True) if _qualifies(coverage, min_coverage)
+    all_scores = [scores_by_question(result, metric) for result in having]
+    asked = len({question for one in all_scores for question in one})
+    reasons = [
+        _why_not(coverage, len(one), asked, min_coverage) for coverage, one in zip(coverages, all_scores, strict=True)
     ]
-    scores = [scores_by_question(result, metric) for result in qualified]
+    qualified = [result for result, reason in zip(having, reasons, strict=True) if reason is None]
+    scores = [one for one, reason in zip(all_scores, reasons, strict=True) if reason is None]
     common, commons = _common(qualified, scores, metric)
     known_range = range_of(metric, (s for one in scores for found in one.values() for s in found), ranges)
     beaten_by = _beaten_by(qualified, metric, higher, known_range, alpha) if common is not None else {}
     entries, left_out = [], []
-    for result, coverage in zip(having, coverages, strict=True):
+    for result, coverage, reason in zip(having, coverages, reasons, strict=True):
         bounds = mean_bounds(result, metric, known_range, higher=higher)
         position = next((i for i, one in enumerate(qualified) if one is result), None)
         if position is None:
-            left_out.append(
-                RankedResult(result, None, None, None, coverage, bounds, (), _why_not(coverage, min_coverage))
-            )
+            left_out.append(RankedResult(result, None, None, None, coverage, bounds, (), reason))
             continue
         better = tuple(beaten_by.get(position, ()))
         if common is None:
@@ -132,8 +134,7 @@ def rank(
         else:
             mean, interval = statistics.mean(commons[position]), mean_interval(commons[position])
         entries.append(RankedResult(result, 1 + len(better), mean, interval, coverage, bounds, better, None))
-    sign = -1 if higher else 1
-    entries.sort(key=lambda entry: (entry.rank, sign * (entry.mean or 0.0), -entry.coverage.measured))
+    entries.sort(key=_order(entries, higher))
     questions = None if common is None else len(common)
     return Ranking(metric, higher, (*entries, *left_out), questions, min_coverage, alpha)
 
@@ -143,9 +144,9 @@ def best(results: Iterable[BenchmarkResult], metric: str, *, min_coverage: float
 
     A result qualifies if it measured at least ``min_coverage`` of the questions that can be measured at all
     (those whose sample lacks what the metric needs do not count against it; those on which the pipeline or the
-    metric failed do). Means are over the questions that all qualifying results measured, so that skipping the hard
-    ones gains nothing. Results without samples are compared by their summaries. Of equal results the one that
-    measured more questions wins, then the first.
+    metric failed do). Among tied results, questions that failed are taken at the metric's worst, where its range is
+    known; where it is not, means are over the questions that all measured, and of equals the one that measured more
+    wins. Results without samples are compared by their summaries. Of equal results the first wins.
     Whether the winner is really better than the next is what `rank` tells.
 
     Args:
@@ -190,14 +191,31 @@ def _checked(
     return having
 
 
-def _qualifies(coverage: Coverage, min_coverage: float) -> bool:
-    return coverage.measured > 0 and coverage.measured / coverage.measurable >= min_coverage
+def _why_not(coverage: Coverage, measured: int, asked: int, min_coverage: float) -> str | None:
+    """Why a result that measured so many of the ``asked`` questions does not qualify; None where it does."""
+    if not coverage.measured or coverage.measured / coverage.measurable < min_coverage:
+        share = f" ({coverage.share:.0%})" if coverage.share is not None else ""
+        floor = f", below {min_coverage:.0%}" if coverage.measured else ""
+        return f"measured {coverage.measured} of {coverage.measurable} measurable questions{share}{floor}"
+    if measured and measured / asked < min_coverage:
+        return (
+            f"measured {measured} of the {asked} questions that any of the results measured, below {min_coverage:.0%}"
+        )
+    return None
 
 
-def _why_not(coverage: Coverage, min_coverage: float) -> str:
-    share = f" ({coverage.share:.0%})" if coverage.share is not None else ""
-    floor = f", below {min_coverage:.0%}" if coverage.measured else ""
-    return f"measured {coverage.measured} of {coverage.measurable} measurable questions{share}{floor}"
+def _order(entries: Sequence[RankedResult], higher: bool) -> Callable[[RankedResult], tuple[float, ...]]:
+    """How the entries of one rank stand: so that a failure more never moves one up."""
+    sign = -1 if higher else 1
+    by_bounds = all(entry.bounds is not None for entry in entries)
+
+    def key(entry: RankedResult) -> tuple[float, ...]:
+        mean = sign * (entry.mean or 0.0)
+        if by_bounds and entry.bounds is not None:
+            return entry.rank or 0, sign * entry.bounds.worst, -entry.coverage.measured
+        return entry.rank or 0, mean, -entry.coverage.measured
+
+    return key
 
 
 def _common(
