@@ -124,10 +124,14 @@ def answered(sample: EvalSample, outcome: QueryOutcome, answer: str | None) -> S
         "successful",
         {},
         None if answer is None else plain_text(answer),
-        [plain_text(document.id) for document in sources],
-        [plain_text(document.uri or "") for document in sources],
+        _plain_texts([document.id for document in sources]),
+        _plain_texts([document.uri or "" for document in sources]),
         outcome.latency_ms,
     )
+
+
+def _plain_texts(texts: list[str]) -> list[str]:
+    return texts if set(map(type, texts)) <= {str} else list(map(plain_text, texts))
 
 
 def failed(sample: EvalSample, metrics: Iterable[str], error: str, latency_ms: float) -> SampleResult:

@@ -81,12 +81,12 @@ def metric_problems(metrics: object) -> list[str]:
 def fit_problems(target: Answering, samples: Sequence[EvalSample], metrics: Sequence[Metric]) -> list[str]:
     """Which metrics cannot be measured over this target and these samples, with the numbers that show why."""
     problems = []
-    judged = sum(_field_problems(sample) == [] and has_relevant_ids(sample) for sample in samples)
-    referenced = sum(sample.reference_answer is not None for sample in samples)
+    judged = any(has_relevant_ids(sample) for sample in samples if not _field_problems(sample))
+    referenced = any(sample.reference_answer is not None for sample in samples)
     for metric in metrics:
-        if metric.needs_relevant_ids and judged == 0:
+        if metric.needs_relevant_ids and not judged:
             problems.append(f"{metric.name} needs relevant_ids: 0 of {len(samples)} samples have them")
-        if getattr(metric, "needs_reference_answer", False) and referenced == 0:
+        if getattr(metric, "needs_reference_answer", False) and not referenced:
             problems.append(f"{metric.name} needs a reference_answer: 0 of {len(samples)} samples have one")
         if target.answers:
             continue

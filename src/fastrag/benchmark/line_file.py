@@ -70,7 +70,7 @@ class LineFile:
         if self._unsynced >= _SYNC_AFTER_LINES:
             self._start_sync()
         if self._unsynced and self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_SYNC_AFTER_S, self._start_sync)
+            self._timer = asyncio.get_running_loop().call_later(_SYNC_AFTER_S, self._sync_in_time)
 
     def cut(self, size: int) -> None:
         """Make the file end after ``size`` bytes, at the end of a line."""
@@ -123,16 +123,22 @@ class LineFile:
             os.close(self._handle)
 
     def _start_sync(self) -> None:
+        if self._syncing is not None and not self._syncing.done():
+            # Once that has ended; a line that is written meanwhile asks again, and must not pay for it.
+            if self._timer is None:
+                self._timer = asyncio.get_running_loop().call_later(_SYNC_RETRY_S, self._sync_in_time)
+            return
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._syncing is not None and not self._syncing.done():
-            self._timer = asyncio.get_running_loop().call_later(_SYNC_RETRY_S, self._start_sync)
-            return
         if self._threads is None:
             self._threads = DaemonThreads("fastrag-sync")
         self._unsynced = 0
         self._syncing = self._threads.submit(self._sync_or_remember)
+
+    def _sync_in_time(self) -> None:
+        self._timer = None
+        self._start_sync()
 
     def _sync_or_remember(self) -> None:
         try:

@@ -110,17 +110,33 @@ def _documents(what: str, value: object) -> list[Document]:
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
         raise ReplyError(f"{what} must be a list of Documents, not a {type(value).__name__}")
     for position, document in enumerate(value):
-        if not isinstance(document, Document):
-            raise ReplyError(f"{what}[{position}] is a {type(document).__name__}, not a fastrag.Document")
-        if not isinstance(document.id, str):
-            raise ReplyError(f"{what}[{position}].id must be a text, not {document.id!r}")
-        if not isinstance(document.text, str):
-            raise ReplyError(f"{what}[{position}].text must be a text, not {document.text!r}")
-        if not isinstance(document.metadata, dict):
-            raise ReplyError(f"{what}[{position}].metadata must be a dict, not {document.metadata!r}")
-        if document.uri is not None and not isinstance(document.uri, str):
-            raise ReplyError(f"{what}[{position}].uri must be a text or None, not {document.uri!r}")
+        # What is as it should be is told by its types at once.
+        if (
+            type(document) is Document
+            and type(document.id) is str
+            and type(document.text) is str
+            and (document.uri is None or type(document.uri) is str)
+            and type(document.metadata) is dict
+        ):
+            continue
+        if problem := _document_problem(document):
+            raise ReplyError(f"{what}[{position}]{problem}")
     return list(value)
+
+
+def _document_problem(document: object) -> str | None:
+    if not isinstance(document, Document):
+        return f" is a {type(document).__name__}, not a fastrag.Document"
+    id, text, uri, metadata = (getattr(document, name) for name in ("id", "text", "uri", "metadata"))
+    if not isinstance(id, str):
+        return f".id must be a text, not {id!r}"
+    if not isinstance(text, str):
+        return f".text must be a text, not {text!r}"
+    if uri is not None and not isinstance(uri, str):
+        return f".uri must be a text or None, not {uri!r}"
+    if not isinstance(metadata, dict):
+        return f".metadata must be a dict, not {metadata!r}"
+    return None
 
 
 def _tokens(name: str, reply: object) -> int | None:

@@ -45,6 +45,8 @@ class LexicalIndex:
         self._schema = schema.build()
         self._index = tantivy.Index(self._schema)
         self._index.register_tokenizer("words", self._analyzer)
+        # `commit` reloads by itself; a reader that also watches for commits now and then makes that wait for 100 ms.
+        self._index.config_reader(reload_policy="manual")
         self._writer = self._index.writer(heap_size=_WRITER_BYTES, num_threads=1)
 
     def add(self, row: int, text: str) -> None:
