@@ -231,11 +231,11 @@ class _Tested:
 
     def _asked_too_few(self, min_coverage: float) -> str | None:
         """Why the candidate's run is no answer to the baseline's: it left out questions that the baseline was asked."""
-        missing = len(self.pair.samples.pairing.only_in_baseline)
-        asked = self.pair.samples.pairing.pairs + missing
-        if not missing or (asked - missing) / asked >= min_coverage:
+        pairing = self.pair.samples.pairing
+        if pairing.share >= min_coverage:
             return None
-        return f"{self.pair.candidate.name} was asked only {asked - missing} of the {asked} questions of the baseline"
+        asked = pairing.pairs + len(pairing.only_in_baseline)
+        return f"{self.pair.candidate.name} was asked only {pairing.pairs} of the {asked} questions of the baseline"
 
     def _bounds(self) -> Bounds | None:
         reaches = list((self.scores.lost | self.scores.gained).values())

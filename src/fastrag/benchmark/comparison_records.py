@@ -61,6 +61,12 @@ class Pairing:
     only_in_candidate: tuple[str, ...]
 
     @property
+    def share(self) -> float:
+        """Share of the baseline's samples that the candidate was asked, too; 1.0 where the baseline has none."""
+        asked = self.pairs + len(self.only_in_baseline)
+        return self.pairs / asked if asked else 1.0
+
+    @property
     def unpaired(self) -> int:
         """Samples without a partner, on both sides."""
         return len(self.only_in_baseline) + len(self.only_in_candidate)

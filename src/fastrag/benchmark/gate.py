@@ -94,12 +94,7 @@ def gate(comparison: Comparison, *, fail_on: FailOn = "worse", strict: bool = Fa
     """
     if fail_on not in FAIL_ON:
         raise ConfigurationError(f"fail_on must be one of {', '.join(FAIL_ON)}, not {fail_on!r}")
-    too_few = {
-        pairing.candidate
-        for pairing in comparison.pairings
-        if pairing.only_in_baseline
-        and pairing.pairs / (pairing.pairs + len(pairing.only_in_baseline)) < comparison.min_coverage
-    }
+    too_few = {pairing.candidate for pairing in comparison.pairings if pairing.share < comparison.min_coverage}
     checks = [_check(one, comparison.min_coverage, fail_on, one.candidate in too_few) for one in comparison.comparisons]
     checks += [
         Check(metric, candidate, "cannot say", "only one of the two results has this metric", None)

@@ -80,6 +80,22 @@ class Ranking:
         ranks = sorted({entry.rank for entry in self.entries if entry.rank is not None})
         return tuple(tuple(entry for entry in self.entries if entry.rank == rank) for rank in ranks)
 
+    @property
+    def winner(self) -> BenchmarkResult:
+        """The first of the qualifying entries.
+
+        Raises:
+            ConfigurationError: No result qualifies; says why, result by result.
+        """
+        first = self.entries[0]
+        if first.rank is None:
+            reasons = [f"{entry.result.name}: {entry.reason}" for entry in self.entries]
+            raise ConfigurationError(
+                f"no result can be called best by {self.metric}: none measured at least {self.min_coverage:.0%} of the "
+                "questions:\n- " + "\n- ".join(reasons)
+            )
+        return first.result
+
 
 def rank(
     results: Iterable[BenchmarkResult],
@@ -158,15 +174,7 @@ def best(results: Iterable[BenchmarkResult], metric: str, *, min_coverage: float
         ConfigurationError: No result qualifies, none has the metric, they disagree on which direction is better,
             or no question was measured by all. The message says why, result by result.
     """
-    ranking = rank(results, metric, min_coverage=min_coverage)
-    first = ranking.entries[0]
-    if first.rank is None:
-        reasons = [f"{entry.result.name}: {entry.reason}" for entry in ranking.entries]
-        raise ConfigurationError(
-            f"no result can be called best by {metric}: none measured at least {min_coverage:.0%} of the "
-            "questions:\n- " + "\n- ".join(reasons)
-        )
-    return first.result
+    return rank(results, metric, min_coverage=min_coverage).winner
 
 
 def _checked(

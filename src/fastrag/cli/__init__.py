@@ -169,13 +169,13 @@ def _partial(path: Path) -> tuple[BenchmarkResult, str]:
 
 
 def _best(options: argparse.Namespace) -> None:
-    from fastrag.benchmark import best, rank
+    from fastrag.benchmark import rank
     from fastrag.benchmark.report.terminal import print_results
     from fastrag.benchmark.result_file import load_all
 
     results = load_all(options.paths)
-    winner = best(results, options.metric, min_coverage=options.min_coverage)
     ranking = rank(results, options.metric, min_coverage=options.min_coverage)
+    winner = ranking.winner
     _print(f"best by {options.metric}: {winner.name}")
     if ties := [entry.result.name for entry in ranking.groups[0] if entry.result is not winner]:
         _print(f"  not told apart from it: {', '.join(ties)}")
