@@ -31,7 +31,7 @@ $(VENV)/.installed-%: $(VENV)/.venv-made pyproject.toml
 
 $(VENV)/.venv-made:
 	@test -n "$(PYTHON)" || { echo 'fastrag needs Python 3.11 or newer on the PATH (or: make PYTHON=/path/to/python3)'; exit 1; }
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'fastrag needs Python 3.11 or newer; $(PYTHON) is older'; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'fastrag needs Python 3.11 or newer; $(PYTHON) is older or cannot be run'; exit 1; }
 	$(PYTHON) scripts/make_venv.py $(VENV)
 	touch $@
 

@@ -21,7 +21,7 @@ from fastrag.benchmark.budget import Budget
 from fastrag.benchmark.json_form import decode, encode
 from fastrag.benchmark.line_file import LineFile, read_lines
 from fastrag.benchmark.metrics.base import DistributionSummary
-from fastrag.benchmark.result_file import SampleRecord, encode_sample, to_sample
+from fastrag.benchmark.result_file import SampleRecord, to_sample
 from fastrag.benchmark.results import BenchmarkResult, SampleResult
 from fastrag.benchmark.run_header import START as HEADER_START
 from fastrag.benchmark.run_header import RunHeader, read_header
@@ -181,7 +181,7 @@ class Journal:
             budget.output_tokens,
             budget.cost_usd,
         )
-        self._append(b'%b,"sample":%b}' % (start, encode_sample(result)))
+        self._append(b'%b,"sample":%b}' % (start, encode(result)))
         self._ended += 1
 
     @property

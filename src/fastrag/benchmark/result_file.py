@@ -115,15 +115,6 @@ def load(path: Path) -> BenchmarkResult:
         raise ConfigurationError(f"{path}: the result could not be read: {reason or error}") from error
 
 
-def encode_sample(sample: SampleResult) -> bytes:
-    """One sample as one line of JSON, without the line's end.
-
-    Raises:
-        TypeError: A value is of a type that the field does not have.
-    """
-    return encode(sample)
-
-
 def to_sample(record: SampleRecord) -> SampleResult:
     """The SampleResult of a record."""
     return SampleResult(*_values(record))
