@@ -88,7 +88,7 @@ def test_the_order_of_items_does_not_matter():
         ({"a": 0.5, "b": 1.0}, {"a": 1, "z": 0}, "1 labels are of items that are not judged, as 'z'"),
         ({"a": 0.5}, [1.0], "both be mappings"),
         ([0.5, math.nan], [1.0, 1.0], "score of 1 must be a finite"),
-        ([0.5, 0.5], [1.0, "good"], "label of 1 is no number: 'good'"),
+        ([0.5, 0.5], [1.0, "good"], "label of 1 must be a finite number, not 'good'"),
     ],
 )
 def test_what_cannot_be_calibrated_is_refused(judged, labels, message):

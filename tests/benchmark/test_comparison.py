@@ -298,7 +298,7 @@ def test_which_comparison_is_asked_for(make_result):
     [
         ({"metrics": ["mrr"]}, r"does not have the metric 'mrr'; it has: ndcg@10"),
         ({"metrics": "mrr"}, "list of names"),
-        ({"metrics": []}, "no metric in common"),
+        ({"metrics": []}, "there are no metrics"),
         ({"alpha": 0}, "alpha"),
         ({"min_coverage": 2}, "min_coverage"),
         ({"margin": 0}, "margin"),
@@ -318,7 +318,7 @@ def test_wrong_results(make_result):
     result = make_result("old", [0.1, 0.2])
     with pytest.raises(ConfigurationError, match="no candidate"):
         compare(result)
-    with pytest.raises(ConfigurationError, match="not str"):
+    with pytest.raises(ConfigurationError, match=r"not 'new.json'; read a file with BenchmarkResult.load"):
         compare(result, "new.json")
     with pytest.raises(ConfigurationError, match="new has no samples"):
         compare(result, replace(make_result("new", [0.1]), samples=[]))

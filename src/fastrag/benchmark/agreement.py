@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from fastrag._support.checks import require_int, require_list, require_number, shown
+from fastrag.benchmark.arguments import require_probability
 from fastrag.benchmark.statistics import Interval
 from fastrag.errors import ConfigurationError
 
@@ -25,6 +27,8 @@ MOST_CATEGORIES = 20
 """With more different values than this, and no ``categories`` given, scores are taken as a continuous scale."""
 
 _MOST_UNDEFINED = 0.05
+# Squares and sums of such numbers still have a float.
+_LARGEST_RATING = 1e150
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,18 @@ class Agreement:
     scale: Scale
 
 
+def require_rating(name: str, value: object) -> float:
+    """Return ``value`` as a float if it is a finite number that can be reckoned with.
+
+    Raises:
+        ConfigurationError: It is something else (a bool or a text included), or beyond 1e150.
+    """
+    number = require_number(name, value)
+    if abs(number) > _LARGEST_RATING:
+        raise ConfigurationError(f"{name} must lie within {_LARGEST_RATING:g} of 0, not be {number!r}")
+    return number
+
+
 def cohen_kappa(
     first: Sequence[float],
     second: Sequence[float],
@@ -91,7 +107,8 @@ def cohen_kappa(
     """
     import numpy as np
 
-    pair = _pair(first, second)
+    _check_choice("weights", weights, Weights)
+    pair = _pair(*_listed(first, second))
     return _none_if_nan(_kappa(*_positions(pair, categories), _penalty(np, len(_scale(pair, categories)), weights)))
 
 
@@ -115,12 +132,16 @@ def krippendorff_alpha(ratings: Sequence[Sequence[float | None]], *, scale: Scal
     """
     import numpy as np
 
+    listed = require_list("ratings", ratings, of="lists, one a rater")
+    ratings = [require_list("a rater's values", rater, of="numbers") for rater in listed]
     if len(ratings) < 2 or len({len(rater) for rater in ratings}) > 1:
         raise ConfigurationError(
             f"alpha needs two or more raters with equally many items, not {[len(rater) for rater in ratings]}"
         )
-    _check_scale(scale)
-    table = np.array([[math.nan if value is None else _finite(value) for value in rater] for rater in ratings])
+    _check_choice("scale", scale, Scale)
+    table = np.array(
+        [[math.nan if value is None else require_rating("a rating", value) for value in rater] for rater in ratings]
+    )
     return _none_if_nan(_alpha(table, scale))
 
 
@@ -157,12 +178,12 @@ def agreement(
     """
     import numpy as np
 
-    if len(first) != len(second):
-        raise ConfigurationError(f"the raters have {len(first)} and {len(second)} values; they must have equally many")
-    if not 0 < level < 1 or resamples < 0:
-        raise ConfigurationError(f"level must be between 0 and 1 and resamples not negative: {level!r}, {resamples!r}")
-    _check_scale(scale)
-    rated = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
+    require_probability("level", level)
+    require_int("resamples", resamples, at_least=0)
+    require_int("seed", seed, at_least=0)
+    _check_choice("weights", weights, Weights)
+    _check_choice("scale", scale, Scale)
+    rated = [(a, b) for a, b in zip(*_listed(first, second), strict=True) if a is not None and b is not None]
     if not rated:
         raise ConfigurationError("no item was rated by both, so their agreement cannot be measured")
     pair = _pair([a for a, _ in rated], [b for _, b in rated])
@@ -213,6 +234,7 @@ def _alpha(table: NDArray[Any], scale: Scale) -> float:
         if pooled.size == 0 or np.ptp(pooled) == 0:
             return math.nan
         centred = np.where(present, table - pooled.mean(), 0.0)
+        centred /= np.abs(centred).max()  # or the squares of very small differences would be nothing
         within = 2 * (raters * (centred**2).sum(axis=0) - centred.sum(axis=0) ** 2) / (raters - 1)
         expected = 2 * (pooled.size * (centred**2).sum() - centred.sum() ** 2)
         return float(1 - (pooled.size - 1) * within.sum() / expected)
@@ -245,25 +267,32 @@ def _percentile_interval(statistic: Callable[[Any], float], order: NDArray[Any],
 
 def _penalty(np: Any, size: int, weights: Weights) -> NDArray[np.float64]:
     apart = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(float)
-    forms = {"none": apart > 0, "linear": apart, "quadratic": apart**2}
-    if weights not in forms:
-        raise ConfigurationError(f"weights must be one of {', '.join(forms)}, not {weights!r}")
-    penalty: NDArray[np.float64] = forms[weights].astype(float)
+    penalty: NDArray[np.float64] = {"none": (apart > 0).astype(float), "linear": apart, "quadratic": apart**2}[weights]
     return penalty
 
 
-def _pair(first: Sequence[float], second: Sequence[float]) -> NDArray[Any]:
+def _listed(first: object, second: object) -> tuple[list[Any], list[Any]]:
+    """Two raters' values, equally many."""
+    one, other = (require_list("a rater's values", values, of="numbers") for values in (first, second))
+    if len(one) != len(other):
+        raise ConfigurationError(f"the raters have {len(one)} and {len(other)} values; they must have equally many")
+    return one, other
+
+
+def _pair(first: Sequence[object], second: Sequence[object]) -> NDArray[Any]:
     import numpy as np
 
-    if len(first) != len(second):
-        raise ConfigurationError(f"the raters have {len(first)} and {len(second)} values; they must have equally many")
-    return np.array([[_finite(value) for value in first], [_finite(value) for value in second]], dtype=float)
+    return np.array([[require_rating("a rating", value) for value in rater] for rater in (first, second)], dtype=float)
 
 
 def _scale(pair: NDArray[Any], categories: Sequence[float] | None) -> NDArray[Any]:
     import numpy as np
 
-    return np.unique(pair if categories is None else np.array([_finite(value) for value in categories]))
+    if categories is None:
+        return np.unique(pair)
+    return np.unique(
+        [require_rating("a category", value) for value in require_list("categories", categories, of="numbers")]
+    )
 
 
 def _positions(pair: NDArray[Any], categories: Sequence[float] | None) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -285,16 +314,9 @@ def _nearest(pair: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[Any], ND
     return positions[0], positions[1]
 
 
-def _check_scale(scale: str) -> None:
-    if scale not in ("nominal", "ordinal", "interval"):
-        raise ConfigurationError(f"scale must be nominal, ordinal or interval, not {scale!r}")
-
-
-def _finite(value: float) -> float:
-    number = float(value)
-    if not math.isfinite(number):
-        raise ConfigurationError(f"a rating must be a finite number, not {value!r}")
-    return number
+def _check_choice(name: str, value: object, choices: object) -> None:
+    if value not in get_args(choices):
+        raise ConfigurationError(f"{name} must be one of {', '.join(get_args(choices))}, not {shown(value)}")
 
 
 def _none_if_nan(value: float) -> float | None:

@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastrag.benchmark.agreement import Agreement, Scale, Weights, agreement
+from fastrag._support.checks import require_list, shown
+from fastrag.benchmark.agreement import Agreement, Scale, Weights, agreement, require_rating
 from fastrag.benchmark.statistics import Interval, mean_interval
 from fastrag.errors import ConfigurationError
 
@@ -95,12 +96,13 @@ def calibrate(
     >>> round(found.judged_mean, 3), round(found.bias, 3), round(found.corrected_mean, 3)
     (0.875, 0.275, 0.625)
     """
-    scores, by_item = _aligned(judged, labels)
+    all_judged, all_labels = _by_item(judged, labels)
+    scores, by_item = _numbers("score", all_judged), _numbers("label", all_labels)
     pairs = [(score, by_item[item]) for item, score in scores.items() if item in by_item]
     if len(pairs) < _FEWEST_LABELS:
         raise ConfigurationError(
             f"calibrating needs at least {_FEWEST_LABELS} items with both a judge's score and a label; "
-            f"there are {len(pairs)} among {len(judged)} judged items and {len(by_item)} labels"
+            f"there are {len(pairs)} among {len(all_judged)} judged items and {len(by_item)} labels"
         )
     predicted, true = [score for score, _ in pairs], [label for _, label in pairs]
     rest = [score for item, score in scores.items() if item not in by_item]
@@ -121,7 +123,7 @@ def calibrate(
     return Calibration(
         labelled=len(pairs),
         unlabelled=len(rest),
-        unjudged=len(judged) - len(scores),
+        unjudged=len(all_judged) - len(scores),
         judged_mean=statistics.fmean(scores.values()),
         human_mean=statistics.fmean(true),
         human_interval=mean_interval(true, level=level),
@@ -158,33 +160,28 @@ def _tuned_weight(predicted: Sequence[float], true: Sequence[float], rest: Seque
     return min(max(covariance / ((1 + len(true) / len(rest)) * spread), 0.0), 1.0)
 
 
-def _aligned(
+def _by_item(
     judged: Mapping[Any, float | None] | Sequence[float | None], labels: Mapping[Any, float] | Sequence[float | None]
-) -> tuple[dict[Any, float], dict[Any, float]]:
-    """Item -> score and item -> label, without what is None."""
-    if isinstance(judged, Mapping) != isinstance(labels, Mapping):
+) -> tuple[Mapping[Any, float | None], Mapping[Any, float | None]]:
+    """Both as mappings; of sequences, from the positions."""
+    if not isinstance(judged, Mapping) and not isinstance(labels, Mapping):
+        listed, given = require_list("judged", judged, of="scores"), require_list("labels", labels, of="numbers")
+        if len(listed) != len(given):
+            raise ConfigurationError(
+                f"there are {len(listed)} judged items and {len(given)} labels; give None for what has no label"
+            )
+        judged, labels = dict(enumerate(listed)), dict(enumerate(given))
+    if not isinstance(judged, Mapping) or not isinstance(labels, Mapping):
         raise ConfigurationError("judged and labels must both be mappings by item, or both sequences in one order")
-    if not isinstance(judged, Mapping) and len(judged) != len(labels):
-        raise ConfigurationError(
-            f"there are {len(judged)} judged items and {len(labels)} labels; give None for what has no label"
-        )
-    scores, by_item = _numbers("score", judged), _numbers("label", labels)
-    if isinstance(judged, Mapping) and (strangers := [item for item in by_item if item not in judged]):
-        raise ConfigurationError(f"{len(strangers)} labels are of items that are not judged, as {strangers[0]!r}")
-    return scores, by_item
+    if strangers := [item for item in labels if item not in judged]:
+        raise ConfigurationError(f"{len(strangers)} labels are of items that are not judged, as {shown(strangers[0])}")
+    return judged, labels
 
 
-def _numbers(what: str, values: Mapping[Any, float | None] | Sequence[float | None]) -> dict[Any, float]:
-    items = values.items() if isinstance(values, Mapping) else enumerate(values)
-    found = {}
-    for item, value in items:
-        if value is None:
-            continue
-        try:
-            number = float(value)
-        except (TypeError, ValueError) as error:
-            raise ConfigurationError(f"the {what} of {item!r} is no number: {value!r}") from error
-        if not math.isfinite(number):
-            raise ConfigurationError(f"the {what} of {item!r} must be a finite number, not {value!r}")
-        found[item] = number
-    return found
+def _numbers(what: str, values: Mapping[Any, float | None]) -> dict[Any, float]:
+    """Item -> number, without what is None."""
+    return {
+        item: require_rating(f"the {what} of {shown(item)}", value)
+        for item, value in values.items()
+        if value is not None
+    }

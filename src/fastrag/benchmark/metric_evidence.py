@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from fastrag.benchmark.arguments import require_groups, require_metrics, require_samples
 from fastrag.benchmark.comparison_records import Bounds, Coverage
 from fastrag.benchmark.metric_ranges import Range, range_of
 from fastrag.benchmark.pairing import agreed_direction, coverage_of, mean_bounds, scores_by_question
 from fastrag.benchmark.results import BenchmarkResult
-from fastrag.benchmark.statistics import Interval, IntervalMethod, interval_of, percentile_interval
-from fastrag.errors import ConfigurationError
+from fastrag.benchmark.statistics import Interval, IntervalMethod, interval_of, mean_of, percentile_interval
 
 PERCENTILES = (50, 90, 95, 99)
 
@@ -69,20 +68,19 @@ def describe(
     Raises:
         ConfigurationError: The result does not have a metric, or an argument is out of its range.
     """
-    names = list(result.summary) if metrics is None else list(metrics)
-    if unknown := [name for name in names if name not in result.summary]:
-        raise ConfigurationError(
-            f"{result.name} does not have the metric {unknown[0]!r}; it has: {', '.join(result.summary) or 'none'}"
-        )
+    require_samples(result)
+    names = list(result.summary) if metrics is None else require_metrics(metrics, [result])
+    if groups is not None:
+        require_groups(groups)
     found = {}
     for name in names:
         scores = scores_by_question(result, name)
-        by_question = {question: _mean(values) for question, values in scores.items()}
+        by_question = {question: mean_of(values) for question, values in scores.items()}
         values = list(by_question.values()) if groups is None else _grouped(by_question, groups)
         known = range_of(name, (score for values in scores.values() for score in values), ranges)
         found[name] = MetricEvidence(
             metric=name,
-            mean=_mean(values) if values else None,
+            mean=mean_of(values) if values else None,
             interval=interval_of(values, method=method, level=level, seed=seed),
             questions=len(by_question),
             groups=len(values),
@@ -95,13 +93,9 @@ def describe(
     return found
 
 
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
-
-
 def _grouped(by_question: Mapping[str, float], groups: Mapping[str, str]) -> list[float]:
     members: dict[tuple[bool, str], list[float]] = {}
     for question, score in by_question.items():
         key = (True, groups[question]) if question in groups else (False, question)
         members.setdefault(key, []).append(score)
-    return [_mean(values) for values in members.values()]
+    return [mean_of(values) for values in members.values()]

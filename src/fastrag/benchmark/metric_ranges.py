@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
+from fastrag._support.checks import require_number, shown
 from fastrag.errors import ConfigurationError
 
 Range = tuple[float, float]
@@ -29,18 +30,18 @@ def range_of(metric: str, scores: Iterable[float] = (), known: Mapping[str, Rang
         known: Ranges that the user knows; they come before those known by name.
 
     Raises:
-        ConfigurationError: A range of ``known`` does not go upwards, or a score is outside of it.
+        ConfigurationError: ``known`` is no mapping from names to pairs of numbers, a range of it does not go upwards,
+            or a score is outside of it.
 
     >>> range_of("ndcg@10"), range_of("latency_ms"), range_of("politeness"), range_of("recall@5", [17.0])
     ((0.0, 1.0), (0.0, inf), None, None)
     """
-    if known is not None and metric in known:
-        low, high = known[metric]
-        if not low < high:
-            raise ConfigurationError(f"the range of {metric} must go upwards, not from {low!r} to {high!r}")
+    ranges = _checked(known)
+    if metric in ranges:
+        low, high = ranges[metric]
         if outside := [score for score in scores if not low <= score <= high]:
             raise ConfigurationError(f"{metric} has the score {outside[0]!r}, outside of its range {low!r} to {high!r}")
-        return float(low), float(high)
+        return low, high
     if _SHARES.fullmatch(metric):
         named = (0.0, 1.0)
     elif metric in _AMOUNTS:
@@ -48,3 +49,25 @@ def range_of(metric: str, scores: Iterable[float] = (), known: Mapping[str, Rang
     else:
         return None
     return named if all(named[0] <= score <= named[1] for score in scores) else None
+
+
+def _checked(ranges: object) -> dict[str, Range]:
+    if ranges is None:
+        return {}
+    if not isinstance(ranges, Mapping):
+        raise ConfigurationError(f"ranges must be a mapping metric -> (lowest, highest), not {shown(ranges)}")
+    found = {}
+    for metric, ends in ranges.items():
+        if not isinstance(ends, Sequence) or isinstance(ends, str) or len(ends) != 2:
+            raise ConfigurationError(f"the range of {metric} must be a pair (lowest, highest), not {shown(ends)}")
+        low, high = (_end(metric, end) for end in ends)
+        if not low < high:
+            raise ConfigurationError(f"the range of {metric} must go upwards, not from {low!r} to {high!r}")
+        found[metric] = low, high
+    return found
+
+
+def _end(metric: str, end: object) -> float:
+    if isinstance(end, float) and math.isinf(end):
+        return end
+    return require_number(f"an end of the range of {metric} that is no infinity", end)

@@ -7,15 +7,22 @@ statsmodels' TTestPower). scipy is loaded with the first question asked.
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 
-from fastrag._support.checks import require_positive_int
+from fastrag._support.checks import require_int, require_number, shown
+from fastrag.benchmark.arguments import require_metrics, require_probability, require_samples
 from fastrag.benchmark.pairing import scores_by_question
 from fastrag.benchmark.results import BenchmarkResult
+from fastrag.benchmark.statistics import mean_of, sd_of
 from fastrag.errors import ConfigurationError
 
-_MOST_PAIRS = 1e12
+_MOST_QUESTIONS = 10**12
+_MOST_COMPARISONS = 10**6
+# From the normal approximation, which is close where the number is large.
+_SMALLEST_D_Z = math.sqrt(40 / _MOST_QUESTIONS)
+_LARGEST_D_Z = 1e100
+# Above, the noncentral t distribution of scipy sometimes does not converge.
+_LARGEST_NONCENTRALITY = 30.0
 
 
 def power_of(d_z: float, n: float, *, alpha: float = 0.05) -> float:
@@ -27,11 +34,26 @@ def power_of(d_z: float, n: float, *, alpha: float = 0.05) -> float:
     from scipy.stats import nct, t  # scipy.special.nctdtr is wrong by 1e-7, and NaN for strong effects
 
     noncentrality = abs(d_z) * math.sqrt(n)
-    critical = t.isf(alpha / 2, n - 1)
+    critical = float(t.isf(alpha / 2, n - 1))
+    if noncentrality > _LARGEST_NONCENTRALITY:
+        return _power_of_strong_effects(noncentrality, n - 1, critical)
     near = float(nct.sf(critical, n - 1, noncentrality))
     far = float(nct.cdf(-critical, n - 1, noncentrality))
     # Where the far tail is too thin for scipy to tell, it is no number.
     return near if math.isnan(far) else near + far
+
+
+def _power_of_strong_effects(noncentrality: float, freedom: float, critical: float) -> float:
+    """The same, as the mean over a normal z of P(chi2 < freedom * ((noncentrality + z) / critical)**2).
+
+    Far from 0 this is smooth in z, and Gauss and Hermite's quadrature right to 1e-14.
+    """
+    import numpy as np
+    from scipy.special import gammainc
+
+    z, weights = np.polynomial.hermite_e.hermegauss(64)
+    ratios = np.minimum((noncentrality + z) / critical, _LARGEST_D_Z)
+    return float(np.average(gammainc(freedom / 2, freedom / 2 * ratios**2), weights=weights))
 
 
 def pairs_for_power(d_z: float, power: float = 0.8, *, alpha: float = 0.05) -> float:
@@ -84,14 +106,12 @@ def questions_needed(
     >>> questions_needed(0.2), questions_needed(0.02, sd=0.1), questions_needed(0.2, comparisons=10)
     (199, 199, 337)
     """
-    _require_probabilities(power, alpha)
-    require_positive_int("comparisons", comparisons)
-    if not 0 < sd < math.inf:
-        raise ConfigurationError(f"sd must be a finite number above 0, not {sd!r}")
-    d_z = abs(effect) / sd
-    # From the normal approximation; it is close where the number is large.
-    if not math.isfinite(d_z) or d_z < math.sqrt(40 / _MOST_PAIRS):
-        raise ConfigurationError(f"effect must be finite, and not as small against sd={sd!r} as {effect!r}")
+    _require_plan(power, alpha, comparisons)
+    d_z = min(abs(require_number("effect", effect)) / require_number("sd", sd, above=0), _LARGEST_D_Z)
+    if d_z < _SMALLEST_D_Z:
+        raise ConfigurationError(
+            f"an effect of {shown(effect)} is too small against sd={shown(sd)} for any number of questions to show it"
+        )
     return math.ceil(pairs_for_power(d_z, power, alpha=alpha / comparisons))
 
 
@@ -108,7 +128,7 @@ def detectable_difference(
         comparisons: As in `questions_needed`.
 
     Returns:
-        None below n = 2 and where ``sd`` is 0: nothing can be said then.
+        None below n = 2 and where ``sd`` is 0: nothing can be said then; and where it is beyond every float.
 
     Raises:
         ConfigurationError: An argument is out of its range.
@@ -116,14 +136,13 @@ def detectable_difference(
     >>> round(detectable_difference(0.3, 100), 4)
     0.0849
     """
-    _require_probabilities(power, alpha)
-    require_positive_int("n", n)
-    require_positive_int("comparisons", comparisons)
-    if not 0 <= sd < math.inf:
-        raise ConfigurationError(f"sd must be a finite number of at least 0, not {sd!r}")
+    _require_plan(power, alpha, comparisons)
+    require_int("n", n, at_least=1, at_most=_MOST_QUESTIONS)
+    require_number("sd", sd, at_least=0)
     if n < 2 or sd == 0:
         return None
-    return sd * detectable_d_z(n, power, alpha=alpha / comparisons)
+    difference = sd * detectable_d_z(n, power, alpha=alpha / comparisons)
+    return difference if math.isfinite(difference) else None
 
 
 def smallest_detectable(
@@ -158,24 +177,23 @@ def smallest_detectable(
     Raises:
         ConfigurationError: An argument is out of its range, or the result does not have a metric.
     """
-    if not 0 <= correlation < 1:
-        raise ConfigurationError(f"correlation must be from 0 to below 1, not {correlation!r}")
-    names = list(result.summary) if metrics is None else list(metrics)
-    if unknown := [name for name in names if name not in result.summary]:
-        raise ConfigurationError(
-            f"{result.name} does not have the metric {unknown[0]!r}; it has: {', '.join(result.summary) or 'none'}"
-        )
-    _require_probabilities(power, alpha)
+    require_samples(result)
+    names = list(result.summary) if metrics is None else require_metrics(metrics, [result])
+    require_number("correlation", correlation, at_least=0, below=1)
+    _require_plan(power, alpha, comparisons)
+    require_int("n", n, at_least=1, at_most=_MOST_QUESTIONS)
     found: dict[str, float | None] = {}
     for name in names:
-        means = [statistics.fmean(scores) for scores in scores_by_question(result, name).values()]
-        sd = statistics.stdev(means) * math.sqrt(2 * (1 - correlation)) if len(means) >= 2 else 0.0
+        means = [mean_of(scores) for scores in scores_by_question(result, name).values()]
+        sd = sd_of(means) * math.sqrt(2 * (1 - correlation)) if len(means) >= 2 else 0.0
+        # Beyond every float, nothing can be said either.
+        sd = sd if math.isfinite(sd) else 0.0
         found[name] = detectable_difference(sd, n, power, alpha=alpha, comparisons=comparisons)
     return found
 
 
-def _require_probabilities(power: float, alpha: float) -> None:
-    if not 0 < alpha < 1:
-        raise ConfigurationError(f"alpha must be between 0 and 1, not {alpha!r}")
-    if not alpha < power < 1:
-        raise ConfigurationError(f"power must be between alpha ({alpha!r}) and 1, not {power!r}")
+def _require_plan(power: float, alpha: float, comparisons: int) -> None:
+    require_probability("alpha", alpha)
+    if require_probability("power", power) <= alpha:
+        raise ConfigurationError(f"power must be between alpha ({alpha!r}) and 1, not {shown(power)}")
+    require_int("comparisons", comparisons, at_least=1, at_most=_MOST_COMPARISONS)

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from fastrag._support.checks import require_number
+from fastrag.benchmark.arguments import require_metric, require_samples
 from fastrag.benchmark.pairing import agreed_direction, measured_score, pair_samples, scores_by_question
 from fastrag.benchmark.results import BenchmarkResult, SampleResult
-from fastrag.errors import ConfigurationError
+from fastrag.benchmark.statistics import mean_of
 
 Change = Literal["fixed", "broken", "unchanged", "flaky", "not measured"]
 
@@ -61,20 +63,33 @@ def question_changes(
     Args:
         baseline: Before the change.
         candidate: After it.
-        metric: A metric of both.
+        metric: The name of a metric of both.
         passing: The score from which on a question passes (down to which, where lower is better). *Fixed* and
             *broken* are then questions that pass in one run only, and repeats disagree if some pass and some do not.
             None takes every difference of more than ``tolerance`` for a change.
         tolerance: Differences up to it are none; at least 0.
 
+    Returns:
+        One entry a question. A question that only one run asked has none.
+
     Raises:
-        ConfigurationError: A run does not have the metric, or they disagree on its direction.
+        ConfigurationError: A run has no samples or not the metric, they disagree on its direction, or an argument is
+            of a wrong type or out of its range.
+
+    >>> from datetime import UTC, datetime
+    >>> from fastrag.benchmark import DistributionSummary, StatusCounts
+    >>> def result(name, scores):
+    ...     samples = [SampleResult(f"q{i}", "successful", {"mrr": score}) for i, score in enumerate(scores)]
+    ...     summary = {"mrr": DistributionSummary.of(scores)}
+    ...     return BenchmarkResult(name, datetime.now(UTC), StatusCounts(3, 0, 0), summary, samples, 1.0, {"mrr": True})
+    >>> [one.change for one in question_changes(result("old", [0.2, 1.0, 0.5]), result("new", [0.5, 1.0, 0.25]), "mrr")]
+    ['fixed', 'unchanged', 'broken']
     """
-    higher = _checked([baseline, candidate], metric, tolerance)
+    higher = _checked([baseline, candidate], metric, passing, tolerance)
     found = []
     for question, sides in pair_samples(baseline, candidate).questions.items():
         before, after = (_scores(samples, metric) for samples in sides)
-        first, second = _mean(before), _mean(after)
+        first, second = (mean_of(scores) if scores else None for scores in (before, after))
         change: Change
         if first is None or second is None:
             change = "not measured"
@@ -96,36 +111,34 @@ def repeats_of(
     """How far the repeats of each question agree; arguments as in `question_changes`.
 
     Raises:
-        ConfigurationError: The run does not have the metric.
+        ConfigurationError: The run has no samples or not the metric, or an argument is of a wrong type or out of its
+            range.
     """
-    higher = _checked([result], metric, tolerance)
+    higher = _checked([result], metric, passing, tolerance)
     repeated = {question: scores for question, scores in scores_by_question(result, metric).items() if len(scores) > 1}
     flaky = tuple(question for question, scores in repeated.items() if _disagree(scores, passing, tolerance, higher))
     if not repeated:
         return Repeats(0, (), None)
-    squares = math.fsum(
-        (score - math.fsum(scores) / len(scores)) ** 2 for scores in repeated.values() for score in scores
-    )
-    freedom = sum(len(scores) - 1 for scores in repeated.values())
-    return Repeats(len(repeated), flaky, math.sqrt(squares / freedom))
+    deviations = []
+    for scores in repeated.values():
+        mean = mean_of(scores)
+        deviations += [score - mean for score in scores]
+    freedom = len(deviations) - len(repeated)
+    # hypot scales: no square is too large or too small for it.
+    return Repeats(len(repeated), flaky, math.hypot(*deviations) / math.sqrt(freedom))
 
 
-def _checked(results: Sequence[BenchmarkResult], metric: str, tolerance: float) -> bool:
-    for result in results:
-        if metric not in result.summary:
-            there = ", ".join(result.summary) or "none"
-            raise ConfigurationError(f"{result.name} does not have the metric {metric!r}; it has: {there}")
-    if not tolerance >= 0:
-        raise ConfigurationError(f"tolerance must be at least 0, not {tolerance!r}")
+def _checked(results: Sequence[BenchmarkResult], metric: str, passing: float | None, tolerance: float) -> bool:
+    """Whether a higher score of ``metric`` is better, the arguments being sound."""
+    require_metric(metric, [require_samples(result) for result in results])
+    if passing is not None:
+        require_number("passing", passing)
+    require_number("tolerance", tolerance, at_least=0)
     return agreed_direction(results, metric)
 
 
 def _scores(samples: Sequence[SampleResult], metric: str) -> list[float]:
     return [score for sample in samples if (score := measured_score(sample, metric)) is not None]
-
-
-def _mean(scores: Sequence[float]) -> float | None:
-    return math.fsum(scores) / len(scores) if scores else None
 
 
 def _passes(score: float, passing: float, higher: bool) -> bool:

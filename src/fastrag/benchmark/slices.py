@@ -8,6 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from fastrag._support.checks import require_list, require_text, shown
+from fastrag.benchmark.arguments import (
+    require_groups,
+    require_metric,
+    require_probability,
+    require_result,
+    require_results,
+)
 from fastrag.benchmark.assembly import count_statuses
 from fastrag.benchmark.comparison import compare_families
 from fastrag.benchmark.comparison_records import Comparison
@@ -16,7 +24,7 @@ from fastrag.benchmark.metric_ranges import Range
 from fastrag.benchmark.metrics.base import DistributionSummary
 from fastrag.benchmark.paired_tests import SIGN_FLIPS
 from fastrag.benchmark.ranking import Ranking, rank
-from fastrag.benchmark.results import BenchmarkResult
+from fastrag.benchmark.results import BenchmarkResult, SampleResult
 from fastrag.benchmark.samples import EvalSample
 from fastrag.errors import ConfigurationError
 
@@ -25,13 +33,17 @@ def question_groups(samples: Iterable[EvalSample], key: str) -> dict[str, str]:
     """Question -> ``str`` of its sample's ``metadata[key]``; samples without the key are left out.
 
     Raises:
-        ConfigurationError: No sample has the key, or two samples with the same question differ in it.
+        ConfigurationError: No sample has the key, two samples with the same question differ in it, or an argument is
+            of a wrong type.
 
     >>> question_groups([EvalSample("Why?", metadata={"topic": "causes"}), EvalSample("How?")], "topic")
     {'Why?': 'causes'}
     """
+    require_text("key", key)
     groups: dict[str, str] = {}
-    for sample in samples:
+    for sample in require_list("samples", samples, of="EvalSample"):
+        if not isinstance(sample, EvalSample):
+            raise ConfigurationError(f"samples must be EvalSample objects, not {shown(sample)}")
         if key not in sample.metadata:
             continue
         group = str(sample.metadata[key])
@@ -50,8 +62,26 @@ def slice_result(result: BenchmarkResult, groups: Mapping[str, str]) -> dict[str
 
     Questions that are in no group are in no slice. Summaries are the plain ones of the scores; ``duration_s`` and the
     name stay those of the whole run.
+
+    Raises:
+        ConfigurationError: ``result`` is no BenchmarkResult, or ``groups`` no mapping from texts to texts.
+
+    >>> from datetime import UTC, datetime
+    >>> from fastrag.benchmark import StatusCounts
+    >>> scores = {"Why?": 0.5, "How?": 1.0, "When?": 0.0}
+    >>> samples = [SampleResult(question, "successful", {"mrr": score}) for question, score in scores.items()]
+    >>> summary = {"mrr": DistributionSummary.of(list(scores.values()))}
+    >>> result = BenchmarkResult("run", datetime.now(UTC), StatusCounts(3, 0, 0), summary, samples, 1.0, {"mrr": True})
+    >>> slices = slice_result(result, {"Why?": "causes", "How?": "causes", "When?": "times"})
+    >>> {name: one.summary["mrr"].mean for name, one in slices.items()}
+    {'causes': 0.75, 'times': 0.0}
     """
-    samples = {name: [s for s in result.samples if groups.get(s.question) == name] for name in _names(groups)}
+    require_result(result)
+    require_groups(groups)
+    samples: dict[str, list[SampleResult]] = {name: [] for name in _names(groups)}
+    for sample in result.samples:
+        if sample.question in groups:
+            samples[groups[sample.question]].append(sample)
     return {
         name: replace(
             result,
@@ -92,7 +122,9 @@ def compare_slices(
         seed: As in `compare`.
 
     Returns:
-        Slice -> comparison, in order of their names. ``family_size`` is that of all slices.
+        Slice -> comparison, in order of their names, for the slices that the baseline has questions of.
+        ``family_size`` is that of all slices. `fastrag.benchmark.gate.gate` takes each for itself; it does not pass a
+        slice of which a candidate was asked less than ``min_coverage``.
 
     Raises:
         ConfigurationError: See `compare`; no question of the baseline is in a group.
@@ -127,12 +159,23 @@ def rank_slices(
 
     A slice on which no result has a score has no ranking.
 
+    Args:
+        results: As in `rank`, as all that is not here.
+        metric: As in `rank`.
+        groups: Question -> slice; see `question_groups`.
+        min_coverage: Of each slice.
+        alpha: The probability of parting any two results in any slice where there is no difference.
+        ranges: As in `rank`.
+
+    Returns:
+        Slice -> ranking, in order of their names.
+
     Raises:
-        ConfigurationError: See `rank`; no question is in a group.
+        ConfigurationError: See `rank`; no question with a score is in a group.
     """
-    if not results:
-        raise ConfigurationError("there are no results to choose from")
-    sliced = [slice_result(result, groups) for result in results]
+    alpha = require_probability("alpha", alpha)
+    sliced = [slice_result(result, groups) for result in require_results(results)]
+    require_metric(metric, [])
     names = [
         name
         for name in _names(groups)

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from fastrag._support.checks import require_int, require_number, require_positive_int, shown
+from fastrag.benchmark.arguments import require_probability
 from fastrag.errors import ConfigurationError
 
 IntervalMethod = Literal["t", "wilson", "bootstrap"]
@@ -30,12 +32,33 @@ class Interval:
     level: float
 
 
+def mean_of(scores: Sequence[float]) -> float:
+    """The mean of one or more finite scores, exact but for one rounding: no sum on the way is too large for it.
+
+    >>> mean_of([0.1, 0.1, 0.1]), mean_of([1e308, 1e308])
+    (0.1, 1e+308)
+    """
+    return float(scores[0] if len(scores) == 1 else statistics.mean(scores))
+
+
+def sd_of(scores: Sequence[float]) -> float:
+    """The sample standard deviation (divisor n-1) of two or more finite scores; infinite where no float is so large.
+
+    >>> sd_of([1.0, 2.0, 3.0])
+    1.0
+    """
+    try:
+        return float(statistics.stdev(scores))
+    except OverflowError:
+        return math.inf
+
+
 def mean_interval(scores: Sequence[float | None], *, level: float = 0.95) -> Interval | None:
     """Student's t interval for the mean of the scores that are there (None is left out).
 
     Returns:
-        None where there are fewer than two scores, or an infinite one: no interval exists. Scores that are all
-        equal give an interval of no width.
+        None where there are fewer than two scores, or an infinite one: no interval exists; and where an end would be
+        beyond every float. Scores that are all equal give an interval of no width.
 
     >>> interval = mean_interval([0.2, 0.4, None, 0.6])
     >>> round(interval.low, 4), round(interval.high, 4)
@@ -48,10 +71,11 @@ def mean_interval(scores: Sequence[float | None], *, level: float = 0.95) -> Int
         return None
     from scipy.special import stdtrit
 
-    mean = statistics.mean(present)
+    mean = mean_of(present)
     quantile = float(stdtrit(len(present) - 1, (1 + level) / 2))
-    half = quantile * statistics.stdev(present) / math.sqrt(len(present))
-    return Interval(mean - half, mean + half, level)
+    half = quantile / math.sqrt(len(present)) * sd_of(present)
+    low, high = mean - half, mean + half
+    return Interval(low, high, level) if math.isfinite(low) and math.isfinite(high) else None
 
 
 def share_interval(scores: Sequence[float | None], *, level: float = 0.95) -> Interval | None:
@@ -97,11 +121,16 @@ def bootstrap_interval(
     Returns:
         None where there are fewer than two scores. Scores that are all equal give an interval of no width.
 
+    Raises:
+        ConfigurationError: ``level`` is not between 0 and 1, ``resamples`` not at least 1, or ``seed`` below 0.
+
     >>> interval = bootstrap_interval([1.0, 1.1, 1.2, 1.0, 1.3, 1.1, 1.2, 5.0] * 4)
     >>> round(interval.low, 1), round(interval.high, 1)
     (1.3, 2.2)
     """
     present = sorted(_present(scores, level))
+    require_positive_int("resamples", resamples)
+    require_int("seed", seed, at_least=0)
     if len(present) < 2:
         return None
     if present[0] == present[-1]:
@@ -109,8 +138,10 @@ def bootstrap_interval(
     import numpy as np
     from scipy.stats import bootstrap
 
+    # The method takes cubes of differences. Scaled by a power of two, which rounds nothing, they always have a float.
+    exponent = math.frexp(max(abs(present[0]), abs(present[-1])))[1]
     found = bootstrap(
-        (np.array(present),),
+        (np.ldexp(present, -exponent),),
         np.mean,
         confidence_level=level,
         n_resamples=resamples,
@@ -118,7 +149,8 @@ def bootstrap_interval(
         batch=max(1, 2**22 // len(present)),
         rng=np.random.Generator(np.random.PCG64(seed)),
     ).confidence_interval
-    return Interval(float(found.low), float(found.high), level)
+    low, high = (math.ldexp(float(end), exponent) for end in found)
+    return Interval(low, high, level)
 
 
 def percentile_interval(scores: Sequence[float | None], percentile: float, *, level: float = 0.95) -> Interval | None:
@@ -143,8 +175,7 @@ def percentile_interval(scores: Sequence[float | None], percentile: float, *, le
     True
     """
     present = sorted(_present(scores, level))
-    if not 0 < percentile < 100:
-        raise ConfigurationError(f"percentile must be between 0 and 100, not {percentile!r}")
+    require_number("percentile", percentile, above=0, below=100)
     n = len(present)
     if not n:
         return None
@@ -165,7 +196,12 @@ def percentile_interval(scores: Sequence[float | None], percentile: float, *, le
 def interval_of(
     scores: Sequence[float], *, method: IntervalMethod | None = None, level: float = 0.95, seed: int = 0
 ) -> Interval | None:
-    """The interval of a mean by ``method``; by default Wilson's where all scores are 0 or 1, else Student's t."""
+    """The interval of a mean by ``method``; by default Wilson's where all scores are 0 or 1, else Student's t.
+
+    Raises:
+        ConfigurationError: ``method`` is none of these, or the interval's own function refuses what it is given.
+    """
+    require_int("seed", seed, at_least=0)
     if method is None:
         method = "wilson" if scores and all(score in (0, 1) for score in scores) else "t"
     if method == "t":
@@ -174,13 +210,12 @@ def interval_of(
         return share_interval(scores, level=level)
     if method == "bootstrap":
         return bootstrap_interval(scores, level=level, seed=seed)
-    raise ConfigurationError(f"method must be 't', 'wilson', 'bootstrap' or None, not {method!r}")
+    raise ConfigurationError(f"method must be 't', 'wilson', 'bootstrap' or None, not {shown(method)}")
 
 
 def _present(scores: Sequence[float | None], level: float) -> list[float]:
     """The scores that are there; none of them where one is infinite, for then no interval exists."""
-    if not 0 < level < 1:
-        raise ConfigurationError(f"level must be between 0 and 1, not {level!r}")
+    require_probability("level", level)
     if any(score is not None and math.isinf(score) for score in scores):
         return []
     return [score for score in scores if score is not None and math.isfinite(score)]
