@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -55,19 +55,39 @@ def require_number(
     Raises:
         ConfigurationError: It is something else (a bool or a text included).
     """
-    number = math.nan
-    if not isinstance(value, bool) and isinstance(value, Real):
-        try:
-            number = float(value)
-        except OverflowError:  # an int beyond every float
-            number = math.inf
+    number = as_number(value)
     is_high_enough = number > above if at_least is None else number >= at_least
     is_low_enough = number < below if at_most is None else number <= at_most
     if not (math.isfinite(number) and is_high_enough and is_low_enough):
-        limits = (("above", above), ("of at least", at_least), ("below", below), ("of at most", at_most))
-        within = " and ".join(f"{which} {end:g}" for which, end in limits if end is not None and math.isfinite(end))
-        raise ConfigurationError(f"{name} must be a finite number {within}".rstrip() + f", not {shown(value)}")
+        if at_least is not None and at_most is not None:
+            within = f" from {at_least:g} to {at_most:g}"
+        else:
+            limits = (("above", above), ("of at least", at_least), ("below", below), ("of at most", at_most))
+            named = [f"{which} {end:g}" for which, end in limits if end is not None and math.isfinite(end)]
+            within = f" {' and '.join(named)}" if named else ""
+        raise ConfigurationError(f"{name} must be a finite number{within}, not {shown(value)}")
     return number
+
+
+def as_number(value: object) -> float:
+    """``value`` as a float: NaN where it is no real number (a bool, a text), infinite where no float is so large."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def require_choice(name: str, value: object, choices: Sequence[str]) -> str:
+    """Return ``value`` if it is one of ``choices``.
+
+    Raises:
+        ConfigurationError: It is something else.
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise ConfigurationError(f"{name} must be one of {', '.join(choices)}, not {shown(value)}")
+    return value
 
 
 def require_text(name: str, value: object) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from fastrag._support.checks import require_int, require_list, require_number, shown
+from fastrag._support.checks import require_choice, require_int, require_list, require_number
 from fastrag.benchmark.arguments import require_probability
 from fastrag.benchmark.statistics import Interval
 from fastrag.errors import ConfigurationError
@@ -107,8 +107,8 @@ def cohen_kappa(
     """
     import numpy as np
 
-    _check_choice("weights", weights, Weights)
-    pair = _pair(*_listed(first, second))
+    require_choice("weights", weights, get_args(Weights))
+    pair = np.array([[require_rating("a rating", value) for value in rater] for rater in _listed(first, second)])
     return _none_if_nan(_kappa(*_positions(pair, categories), _penalty(np, len(_scale(pair, categories)), weights)))
 
 
@@ -133,15 +133,13 @@ def krippendorff_alpha(ratings: Sequence[Sequence[float | None]], *, scale: Scal
     import numpy as np
 
     listed = require_list("ratings", ratings, of="lists, one a rater")
-    ratings = [require_list("a rater's values", rater, of="numbers") for rater in listed]
-    if len(ratings) < 2 or len({len(rater) for rater in ratings}) > 1:
+    raters = [require_list("a rater's values", rater, of="numbers") for rater in listed]
+    if len(raters) < 2 or len({len(rater) for rater in raters}) > 1:
         raise ConfigurationError(
-            f"alpha needs two or more raters with equally many items, not {[len(rater) for rater in ratings]}"
+            f"alpha needs two or more raters with equally many items, not {[len(rater) for rater in raters]}"
         )
-    _check_choice("scale", scale, Scale)
-    table = np.array(
-        [[math.nan if value is None else require_rating("a rating", value) for value in rater] for rater in ratings]
-    )
+    require_choice("scale", scale, get_args(Scale))
+    table = np.array([[_rating_or_none(value) for value in rater] for rater in raters], dtype=float)
     return _none_if_nan(_alpha(table, scale))
 
 
@@ -181,12 +179,13 @@ def agreement(
     require_probability("level", level)
     require_int("resamples", resamples, at_least=0)
     require_int("seed", seed, at_least=0)
-    _check_choice("weights", weights, Weights)
-    _check_choice("scale", scale, Scale)
-    rated = [(a, b) for a, b in zip(*_listed(first, second), strict=True) if a is not None and b is not None]
+    require_choice("weights", weights, get_args(Weights))
+    require_choice("scale", scale, get_args(Scale))
+    ratings = [[_rating_or_none(value) for value in rater] for rater in _listed(first, second)]
+    rated = [(a, b) for a, b in zip(*ratings, strict=True) if a is not None and b is not None]
     if not rated:
         raise ConfigurationError("no item was rated by both, so their agreement cannot be measured")
-    pair = _pair([a for a, _ in rated], [b for _, b in rated])
+    pair = np.array(rated, dtype=float).T
     order = np.random.default_rng(seed).integers(len(rated), size=(resamples, len(rated)))
 
     def coefficient(statistic: Callable[[Any], float]) -> Coefficient:
@@ -279,10 +278,8 @@ def _listed(first: object, second: object) -> tuple[list[Any], list[Any]]:
     return one, other
 
 
-def _pair(first: Sequence[object], second: Sequence[object]) -> NDArray[Any]:
-    import numpy as np
-
-    return np.array([[require_rating("a rating", value) for value in rater] for rater in (first, second)], dtype=float)
+def _rating_or_none(value: object) -> float | None:
+    return None if value is None else require_rating("a rating", value)
 
 
 def _scale(pair: NDArray[Any], categories: Sequence[float] | None) -> NDArray[Any]:
@@ -312,11 +309,6 @@ def _nearest(pair: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[Any], ND
         raise ConfigurationError("categories must not be empty")
     positions = np.searchsorted((values[1:] + values[:-1]) / 2, pair)
     return positions[0], positions[1]
-
-
-def _check_choice(name: str, value: object, choices: object) -> None:
-    if value not in get_args(choices):
-        raise ConfigurationError(f"{name} must be one of {', '.join(get_args(choices))}, not {shown(value)}")
 
 
 def _none_if_nan(value: float) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from fastrag._support.checks import require_list, require_number, require_text, shown
+from fastrag._support.checks import as_number, require_list, require_number, require_text, shown
 from fastrag.benchmark.results import BenchmarkResult
 from fastrag.errors import ConfigurationError
 
@@ -86,10 +86,11 @@ def require_probability(name: str, value: object) -> float:
     Raises:
         ConfigurationError: It does not.
     """
-    number = require_number(name, value)
+    number = as_number(value)
     if not _LEAST_PROBABILITY <= number <= 1 - _LEAST_PROBABILITY:
         raise ConfigurationError(
-            f"{name} must be between 0 and 1, at least {_LEAST_PROBABILITY:g} away from both, not {shown(value)}"
+            f"{name} must be a number between 0 and 1, at least {_LEAST_PROBABILITY:g} away from both, "
+            f"not {shown(value)}"
         )
     return number
 

@@ -12,15 +12,17 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from numbers import Real
+from typing import Literal, get_args
 
-from fastrag._support.checks import require_int, require_number, require_positive_int, shown
+from fastrag._support.checks import require_choice, require_int, require_list, require_number, shown
 from fastrag.benchmark.arguments import require_probability
 from fastrag.errors import ConfigurationError
 
 IntervalMethod = Literal["t", "wilson", "bootstrap"]
 
 RESAMPLES = 9_999
+_FEWEST_RESAMPLES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +124,14 @@ def bootstrap_interval(
         None where there are fewer than two scores. Scores that are all equal give an interval of no width.
 
     Raises:
-        ConfigurationError: ``level`` is not between 0 and 1, ``resamples`` not at least 1, or ``seed`` below 0.
+        ConfigurationError: ``level`` is not between 0 and 1, ``resamples`` not at least 100, or ``seed`` below 0.
 
     >>> interval = bootstrap_interval([1.0, 1.1, 1.2, 1.0, 1.3, 1.1, 1.2, 5.0] * 4)
     >>> round(interval.low, 1), round(interval.high, 1)
     (1.3, 2.2)
     """
     present = sorted(_present(scores, level))
-    require_positive_int("resamples", resamples)
+    require_int("resamples", resamples, at_least=_FEWEST_RESAMPLES)
     require_int("seed", seed, at_least=0)
     if len(present) < 2:
         return None
@@ -204,18 +206,20 @@ def interval_of(
     require_int("seed", seed, at_least=0)
     if method is None:
         method = "wilson" if scores and all(score in (0, 1) for score in scores) else "t"
-    if method == "t":
-        return mean_interval(scores, level=level)
+    require_choice("method", method, get_args(IntervalMethod))
     if method == "wilson":
         return share_interval(scores, level=level)
     if method == "bootstrap":
         return bootstrap_interval(scores, level=level, seed=seed)
-    raise ConfigurationError(f"method must be 't', 'wilson', 'bootstrap' or None, not {shown(method)}")
+    return mean_interval(scores, level=level)
 
 
 def _present(scores: Sequence[float | None], level: float) -> list[float]:
     """The scores that are there; none of them where one is infinite, for then no interval exists."""
     require_probability("level", level)
-    if any(score is not None and math.isinf(score) for score in scores):
+    listed = require_list("scores", scores, of="numbers")
+    if strangers := [score for score in listed if not isinstance(score, Real | None)]:
+        raise ConfigurationError(f"a score must be a number or None, not {shown(strangers[0])}")
+    if any(score is not None and math.isinf(score) for score in listed):
         return []
-    return [score for score in scores if score is not None and math.isfinite(score)]
+    return [score for score in listed if score is not None and math.isfinite(score)]
