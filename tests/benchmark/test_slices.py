@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fastrag.benchmark import EvalSample, compare, compare_slices, question_groups, rank, rank_slices, slice_result
+from fastrag.benchmark.gate import gate
 from fastrag.errors import ConfigurationError
 
 GROUPS = {f"q{i}": "odd" if i % 2 else "even" for i in range(40)}
@@ -47,11 +48,41 @@ def test_all_slices_are_one_family(make_result):
     assert larger.p_holm == pytest.approx(max(larger.p_t, 2 * smaller.p_t))
 
 
-def test_a_slice_that_the_candidate_was_not_asked(make_result):
-    old, new = make_result("old", noisy(0.5, 40, 1)), make_result("new", noisy(0.9, 1, 2))
+@pytest.mark.parametrize("asked", [0, 1, 17])
+def test_a_slice_that_the_candidate_was_asked_too_little_of_is_not_judged_and_does_not_pass(make_result, asked):
+    questions = [f"q{i}" for i in range(40)]
+    left = [q for q in questions if GROUPS[q] == "even"] + [q for q in questions if GROUPS[q] == "odd"][:asked]
+    old = make_result("old", noisy(0.5, 40, 1), questions=questions)
+    new = make_result("new", noisy(0.9, len(left), 2), questions=left)
     found = compare_slices(old, new, groups=GROUPS)
-    assert found["odd"].of("ndcg@10").verdict == "cannot say"
-    assert found["odd"].pairings[0].unpaired == 20
+    odd = found["odd"].of("ndcg@10")
+    assert (odd.verdict, odd.n) == ("cannot say", asked)
+    assert odd.reason == f"new was asked only {asked} of the 20 questions of the baseline"
+    assert found["odd"].pairings[0].unpaired == 20 - asked
+    assert [gate(one).exit_code for one in found.values()] == [0, 4]
+    assert found["even"].of("ndcg@10").verdict == "better"
+
+
+def test_a_slice_that_the_candidate_was_asked_enough_of_is_judged(make_result):
+    old, new = make_result("old", noisy(0.5, 40, 1)), make_result("new", noisy(0.9, 37, 2))
+    found = compare_slices(old, new, groups=GROUPS)
+    assert found["odd"].pairings[0].share == 0.9
+    assert found["odd"].of("ndcg@10").verdict == "better"
+
+
+def test_a_slice_that_one_of_several_candidates_was_not_asked(make_result):
+    old = make_result("old", noisy(0.5, 40, 1))
+    half = make_result("half", noisy(0.9, 20, 2), questions=[q for q in GROUPS if GROUPS[q] == "even"])
+    odd = compare_slices(old, half, make_result("whole", noisy(0.9, 40, 3)), groups=GROUPS)["odd"]
+    assert [odd.of("ndcg@10", name).verdict for name in ("half", "whole")] == ["cannot say", "better"]
+    assert [check.outcome for check in gate(odd).checks] == ["coverage too low", "passed"]
+
+
+def test_a_result_that_was_not_asked_a_slice_has_no_rank_in_it(make_result):
+    half = make_result("half", noisy(0.9, 20, 2), questions=[q for q in GROUPS if GROUPS[q] == "even"])
+    found = rank_slices([half, make_result("whole", noisy(0.5, 40, 1))], "ndcg@10", groups=GROUPS)
+    assert [(one.result.name, one.rank) for one in found["odd"].entries] == [("whole", 1), ("half", None)]
+    assert found["even"].winner.name == "half"
 
 
 def test_each_slice_is_ranked_at_its_part_of_the_level(make_result):
