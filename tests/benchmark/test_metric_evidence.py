@@ -1,5 +1,8 @@
 """describe(): means with their intervals, coverage and bounds; what belongs together counts once."""
 
+import math
+
+import numpy as np
 import pytest
 
 from fastrag.benchmark import describe
@@ -53,6 +56,45 @@ def test_questions_of_one_group_count_once(make_result):
     expected = mean_interval([0.5, 0.5, 0.2])
     assert (found.interval.low, found.interval.high) == pytest.approx((expected.low, expected.high))
     assert set(found.percentiles.values()) == {None}
+
+
+RUNS = 500
+# Of a share of 95 % in so many runs; no seed should decide.
+SLACK = 4 * math.sqrt(0.95 * 0.05 / RUNS)
+
+
+def covered(make_result, sizes, questions, groups=None):
+    """In what share of runs the interval holds the true mean of 0.5, and the one that takes all scores as independent.
+
+    ``sizes``: how many scores belong together, each lot around a mean of its own.
+    """
+    rng, held, held_naively = np.random.default_rng(11), 0, 0
+    for _ in range(RUNS):
+        middles = np.repeat(rng.normal(0.5, 0.2, len(sizes)), sizes)
+        scores = rng.normal(middles, 0.1).tolist()
+        interval = describe(make_result("run", kindness=scores, questions=questions), groups=groups)[
+            "kindness"
+        ].interval
+        naive = mean_interval(scores)
+        held += interval.low <= 0.5 <= interval.high
+        held_naively += naive.low <= 0.5 <= naive.high
+    return held / RUNS, held_naively / RUNS
+
+
+def test_with_repeats_the_interval_holds_the_truth_as_often_as_it_says(make_result):
+    sizes = [5] * 12
+    share, naive = covered(make_result, sizes, [f"q{i}" for i, size in enumerate(sizes) for _ in range(size)])
+    assert share == pytest.approx(0.95, abs=SLACK)
+    assert naive < 0.75
+
+
+def test_with_groups_the_interval_holds_the_truth_as_often_as_it_says(make_result):
+    sizes = [1, 3, 8] * 6
+    questions = [f"q{i}" for i in range(sum(sizes))]
+    documents = [f"d{i}" for i, size in enumerate(sizes) for _ in range(size)]
+    share, naive = covered(make_result, sizes, questions, dict(zip(questions, documents, strict=True)))
+    assert share == pytest.approx(0.95, abs=SLACK)
+    assert naive < 0.75
 
 
 def test_percentiles_where_the_data_allow_them(make_result):

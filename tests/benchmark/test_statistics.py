@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from fastrag.benchmark.statistics import bootstrap_interval, mean_interval, percentile_interval, share_interval
+from fastrag.benchmark.statistics import (
+    bootstrap_interval,
+    mean_interval,
+    mean_of,
+    percentile_interval,
+    sd_of,
+    share_interval,
+)
 from fastrag.errors import ConfigurationError
 
 score = st.integers(-(10**6), 10**6).map(lambda number: number / 1000)
@@ -68,6 +75,54 @@ def test_the_bootstrap_where_there_is_little():
     assert bootstrap_interval([1.0, math.inf, 2.0]) is None
     equal = bootstrap_interval([0.5, 0.5, 0.5])
     assert equal.low == equal.high == 0.5
+
+
+def slack(runs):
+    """How far a share of 95 % in so many runs may be off by chance."""
+    return 4 * math.sqrt(0.95 * 0.05 / runs)
+
+
+@pytest.mark.parametrize("n", [2, 5, 30])
+def test_students_interval_holds_a_mean_as_often_as_it_says(n):
+    draws = np.random.default_rng(n).normal(3.0, 2.0, (2_000, n)).tolist()
+    held = [interval.low <= 3.0 <= interval.high for interval in map(mean_interval, draws)]
+    assert np.mean(held) == pytest.approx(0.95, abs=slack(2_000))
+
+
+def exact_coverage(interval_of, n):
+    """How often the interval holds a share, of each of many shares, by adding up the binomial distribution."""
+    shares = np.linspace(0.02, 0.98, 97)
+    found = [interval_of([1.0] * ones + [0.0] * (n - ones)) for ones in range(n + 1)]
+    lows, highs = np.array([one.low for one in found]), np.array([one.high for one in found])
+    holds = (lows[:, None] <= shares) & (shares <= highs[:, None])
+    return (stats.binom.pmf(np.arange(n + 1)[:, None], n, shares) * holds).sum(axis=0)
+
+
+@pytest.mark.parametrize("n", [10, 50, 200])
+def test_wilsons_interval_holds_a_share_as_often_as_it_says_and_students_does_not(n):
+    wilson, student = exact_coverage(share_interval, n), exact_coverage(mean_interval, n)
+    assert wilson.mean() == pytest.approx(0.95, abs=0.01)
+    assert wilson.min() > 0.91
+    assert student.min() < 0.9
+
+
+@pytest.mark.parametrize(("n", "least", "most"), [(12, 0.82, 0.93), (60, 0.95 - slack(400), 0.95 + slack(400))])
+def test_the_bootstrap_holds_the_mean_of_skewed_scores_less_often_of_few_than_of_dozens(n, least, most):
+    draws = np.random.default_rng(n).exponential(1.0, (400, n)).tolist()
+    found = [bootstrap_interval(scores, resamples=999) for scores in draws]
+    assert least < np.mean([interval.low <= 1.0 <= interval.high for interval in found]) < most
+
+
+def test_numbers_at_the_ends_of_what_a_float_holds():
+    assert mean_of([1.7e308, 1.7e308, -1.7e308]) == pytest.approx(1.7e308 / 3)
+    assert sd_of([1.7e308, -1.7e308]) == math.inf
+    assert mean_interval([1.7e308, -1.7e308]) is None
+    assert mean_interval([1e308] * 3).low == 1e308
+    scores = [1.0, 1.1, 1.2, 1.0, 1.3, 1.1, 1.2, 5.0] * 4
+    usual = bootstrap_interval(scores)
+    for exponent in (1000, -1000):
+        scaled = bootstrap_interval([math.ldexp(score, exponent) for score in scores])
+        assert (scaled.low, scaled.high) == (math.ldexp(usual.low, exponent), math.ldexp(usual.high, exponent))
 
 
 @pytest.mark.parametrize(("percentile", "least"), [(50, 6), (90, 36), (95, 72), (99, 368), (5, 72)])
