@@ -12,7 +12,6 @@ It needs neither pytest-asyncio nor anyio; in a test that is async by one of the
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,11 +20,10 @@ import pytest
 
 # pytest loads this module whenever it starts, with or without a benchmark: everything else is imported when used.
 if TYPE_CHECKING:
-    from fastrag.benchmark import Benchmark, BenchmarkResult, Comparison
-    from fastrag.benchmark.gate import FailOn, GateReport
+    from fastrag.benchmark import Benchmark, BenchmarkResult
+    from fastrag.benchmark.gate import FailOn
 
 _PROPERTY = "fastrag"
-_WIDTH = 100
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -155,6 +153,7 @@ class RagBenchmark:
         from fastrag.benchmark import BenchmarkResult, compare
         from fastrag.benchmark.gate import gate
         from fastrag.benchmark.report.comparison_rows import headline
+        from fastrag.benchmark.report.comparison_text import comparison_text
         from fastrag.benchmark.report.texts import one_line
 
         if self._results is not None:
@@ -170,7 +169,7 @@ class RagBenchmark:
         )
         report = gate(comparison, fail_on=fail_on, strict=strict)
         self._say(one_line(headline(comparison, report)))
-        text = _shown(comparison, report)
+        text = comparison_text(comparison, report)
         if report.exit_code:
             pytest.fail(f"{text}\nIf the change is meant: pytest --fastrag-update-baseline", pytrace=False)
         self._node.add_report_section("call", "fastrag", text)
@@ -203,13 +202,3 @@ def _file_name(name: str) -> str:
     if not name.isprintable() or any(character in '/\\:*?"<>|' for character in name) or name.startswith("."):
         raise ConfigurationError(f"the name {name!r} cannot name a file; take another, or say baseline=PATH")
     return f"{name}.json"
-
-
-def _shown(comparison: Comparison, report: GateReport) -> str:
-    from rich.console import Console
-
-    from fastrag.benchmark.report.comparison_text import print_comparison
-
-    stream = io.StringIO()
-    print_comparison(comparison, Console(file=stream, width=_WIDTH, no_color=True), report)
-    return stream.getvalue()

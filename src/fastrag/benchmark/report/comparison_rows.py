@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from fastrag.benchmark.comparison_records import Comparison, Coverage, MetricComparison
 from fastrag.benchmark.gate import GateReport
-from fastrag.benchmark.report.texts import decimals_for
-
-ABSENT = "-"
+from fastrag.benchmark.report.texts import heading, number, number_format, one_line, percentage, questions, short, span
 
 _QUESTIONS_NAMED = 3
 
@@ -20,10 +19,12 @@ HEADLINES = {
     "cannot say": "failed: cannot say",
 }
 
+Key = TypeVar("Key", bound=Hashable)
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One run under one metric; the baseline's has no difference, interval, p and verdict."""
+    """One run under one metric; the baseline's has no difference, interval and p, and no verdict but that it is it."""
 
     run: str
     mean: str
@@ -46,62 +47,71 @@ def columns(comparison: Comparison) -> tuple[str, ...]:
 
 
 def rows_by_metric(comparison: Comparison) -> Iterator[tuple[str, list[Row]]]:
-    """Each metric with its rows: the baseline over the questions compared, then the candidates it is compared with."""
+    """Each metric's heading and rows: the baseline over the questions compared, then what is compared with it."""
     for metric in comparison.metrics:
+        found = [one for one in comparison.comparisons if one.metric == metric]
+        if not found:
+            continue
+        form = _format(found)
         rows = []
         baseline = None
-        for one in comparison.comparisons:
-            if one.metric != metric:
-                continue
-            decimals = _decimals(one)
+        for one in found:
             above = Row(
-                f"{one.baseline} (baseline)",
-                _number(one.baseline_mean, decimals),
+                one.baseline,
+                number(one.baseline_mean, form),
                 "",
                 "",
                 "",
                 str(one.n),
-                _share(one.baseline_coverage),
-                "",
+                percentage(one.baseline_coverage),
+                "(baseline)",
             )
             # Candidates that answered other questions are compared over others: the baseline's mean is not the same.
             if above != baseline:
                 rows.append(above)
                 baseline = above
-            rows.append(_row(one, decimals))
-        if rows:
-            yield metric, rows
+            rows.append(_row(one, form))
+        yield heading(metric, higher_is_better=found[0].higher_is_better), rows
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """Why each verdict is what it is, and what was left out."""
-    lines = [_reason(one) for one in comparison.comparisons]
-    lines += dict.fromkeys(line for one in comparison.comparisons for line in _coverage_lines(one))
-    for one in comparison.comparisons:
-        for who, questions in ((one.candidate, one.lost), (one.baseline, one.gained)):
-            if questions:
-                lines.append(f"{one.metric}: only {who} failed on {_named(questions)}")
+    """Why each verdict is what it is, and what was left out; what is said of several metrics alike is said once."""
+    lines = [_reason(one, _format([one])) for one in comparison.comparisons]
+    every = comparison.comparisons
+    lines += _unmeasurable_lines(every)
+    missing = ((line, one.metric) for one in every for line in _missing_lines(one))
+    lines += [f"{line} ({', '.join(map(short, metrics))})" for line, metrics in _together(missing).items()]
+    failed = (
+        (f"only {short(who)} failed on {_named(named)}", one.metric)
+        for one in every
+        for who, named in ((one.candidate, one.lost), (one.baseline, one.gained))
+        if named
+    )
+    lines += [f"{line} ({', '.join(map(short, metrics))})" for line, metrics in _together(failed).items()]
     for pairing in comparison.pairings:
-        for who, questions in (
+        for who, named in (
             (comparison.baseline, pairing.only_in_baseline),
             (pairing.candidate, pairing.only_in_candidate),
         ):
-            if questions:
-                lines.append(f"only {who} was asked {_named(questions)}")
+            if named:
+                lines.append(f"only {short(who)} was asked {_named(named)}")
     lines += [
-        f"{metric} of {candidate}: only one of the two results has this metric"
+        f"{short(metric)} of {short(candidate)}: only one of the two results has this metric"
         for candidate, metric in comparison.not_compared
     ]
     return lines
 
 
-def legend(comparison: Comparison) -> str:
-    """What the columns are."""
-    return (
-        "mean: over the n questions that both measured. diff: run minus baseline, each with its own interval. "
-        f"p: paired t, adjusted for {comparison.family_size} tests (Holm). "
-        f"cov: measured of measurable, whole run. Verdicts at {comparison.alpha:g}."
-    )
+def legend(comparison: Comparison) -> list[str]:
+    """What the columns are, in sentences."""
+    tests = "1 test" if comparison.family_size == 1 else f"{comparison.family_size} tests"
+    return [
+        "mean: over the n questions that both measured.",
+        "diff: run minus baseline, each with its own interval.",
+        f"p: paired t, adjusted for {tests} (Holm).",
+        "cov: measured of measurable, whole run, rounded down.",
+        f"Verdicts at {comparison.alpha:g}.",
+    ]
 
 
 def headline(comparison: Comparison, gate: GateReport) -> str:
@@ -109,58 +119,77 @@ def headline(comparison: Comparison, gate: GateReport) -> str:
     failed = sum(gate.fails(check) for check in gate.checks)
     checks = "1 check" if len(gate.checks) == 1 else f"{len(gate.checks)} checks"
     count = f" ({failed} of {checks} failed)" if failed else f" ({checks})"
-    return f"{', '.join(comparison.candidates)} against {comparison.baseline}: {HEADLINES[gate.outcome]}{count}"
+    candidates = ", ".join(map(short, comparison.candidates))
+    return f"{candidates} against {short(comparison.baseline)}: {HEADLINES[gate.outcome]}{count}"
 
 
-def _row(one: MetricComparison, decimals: int) -> Row:
-    interval = one.interval
+def _row(one: MetricComparison, form: str) -> Row:
     return Row(
         one.candidate,
-        _number(one.candidate_mean, decimals),
-        _number(one.mean_difference, decimals, sign="+"),
-        f"{interval.low:+.{decimals}f}..{interval.high:+.{decimals}f}" if interval else ABSENT,
-        ABSENT if one.p_holm is None else "<0.001" if one.p_holm < 0.001 else f"{one.p_holm:.3f}",
+        number(one.candidate_mean, form),
+        number(one.mean_difference, form, sign="+"),
+        span(one.interval, form, sign="+"),
+        number(one.p_holm, ".3f") if one.p_holm is None or one.p_holm >= 0.001 else "<0.001",
         str(one.n),
-        _share(one.candidate_coverage),
+        percentage(one.candidate_coverage),
         one.verdict,
     )
 
 
-def _reason(one: MetricComparison) -> str:
-    text = f"{one.metric}, {one.candidate}: {one.verdict}: {one.reason}"
+def _reason(one: MetricComparison, form: str) -> str:
+    text = f"{short(one.metric)}, {short(one.candidate)}: {one.verdict}: {one.reason}"
     if one.n:
         text += f"; better on {one.wins}, same on {one.ties}, worse on {one.losses}"
     if one.verdict == "no difference shown" and one.smallest_detectable is not None:
-        text += f"; {one.n} questions could have shown {one.smallest_detectable:.{_decimals(one)}f} or more"
+        text += f"; {one.n} questions could have shown {number(one.smallest_detectable, form)} or more"
     if one.difference_bounds is not None and (one.lost or one.gained):
-        bounds, decimals = one.difference_bounds, _decimals(one)
-        text += f"; with what failed at its worst and best {bounds.worst:+.{decimals}f} and {bounds.best:+.{decimals}f}"
+        text += f"; with what failed at its worst..best {span(one.difference_bounds, form, sign='+')}"
     return text
 
 
-def _coverage_lines(one: MetricComparison) -> Iterator[str]:
-    for who, coverage in ((one.baseline, one.baseline_coverage), (one.candidate, one.candidate_coverage)):
-        if coverage.reasons:
-            why = ", ".join(f"{count} {kind}" for kind, count in coverage.reasons.items())
-            yield f"{one.metric}, {who}: {coverage.measured} of {coverage.asked} measured: {why}"
+def _unmeasurable_lines(comparisons: Iterable[MetricComparison]) -> Iterator[str]:
+    """What no run could be scored on, for the samples lack what the metric needs; no part of any coverage."""
+    every: dict[str, set[str]] = {}
+    lacking: dict[tuple[int, int], dict[str, dict[str, None]]] = {}
+    for one in comparisons:
+        for who, coverage in _coverages(one):
+            every.setdefault(one.metric, set()).add(who)
+            if count := coverage.asked - coverage.measurable:
+                lacking.setdefault((count, coverage.asked), {}).setdefault(one.metric, {})[who] = None
+    for (count, asked), by_metric in lacking.items():
+        pairs = ((() if runs.keys() == every[metric] else tuple(runs), metric) for metric, runs in by_metric.items())
+        for some, metrics in _together(pairs).items():
+            start = f"{', '.join(map(short, some))}: " if some else ""
+            by = ", ".join(map(short, metrics))
+            yield f"{start}{count} of {questions(asked)} cannot be measured by {by}: they lack what it needs"
 
 
-def _named(questions: Sequence[str]) -> str:
-    some = ", ".join(f'"{question[:60]}"' for question in questions[:_QUESTIONS_NAMED])
-    more = len(questions) - _QUESTIONS_NAMED
-    count = "1 question" if len(questions) == 1 else f"{len(questions)} questions"
-    return f"{count}: {some}" + (f" and {more} more" if more > 0 else "")
+def _missing_lines(one: MetricComparison) -> Iterator[str]:
+    for who, coverage in _coverages(one):
+        failed = {kind: count for kind, count in coverage.reasons.items() if kind != "not_applicable"}
+        if failed:
+            why = ", ".join(f"{count} {kind}" for kind, count in failed.items())
+            yield f"{short(who)}: {coverage.measured} of {coverage.measurable} measurable questions measured: {why}"
 
 
-def _decimals(one: MetricComparison) -> int:
-    means = [mean for mean in (one.baseline_mean, one.candidate_mean) if mean is not None] or [0.0]
-    return decimals_for(means, means)
+def _coverages(one: MetricComparison) -> tuple[tuple[str, Coverage], ...]:
+    return (one.baseline, one.baseline_coverage), (one.candidate, one.candidate_coverage)
 
 
-def _number(value: float | None, decimals: int, *, sign: str = "-") -> str:
-    return ABSENT if value is None else f"{value:{sign}.{decimals}f}"
+def _together(pairs: Iterable[tuple[Key, str]]) -> dict[Key, list[str]]:
+    """What is said -> the metrics that it is said of, each once."""
+    found: dict[Key, dict[str, None]] = {}
+    for key, metric in pairs:
+        found.setdefault(key, {})[metric] = None
+    return {key: list(metrics) for key, metrics in found.items()}
 
 
-def _share(coverage: Coverage) -> str:
-    # Rounded down: 999 of 1000 is not all of them.
-    return f"{100 * coverage.measured // coverage.measurable}%" if coverage.measurable else ABSENT
+def _named(named: Sequence[str]) -> str:
+    some = ", ".join(f'"{one_line(question, most=60)}"' for question in named[:_QUESTIONS_NAMED])
+    more = len(named) - _QUESTIONS_NAMED
+    return f"{questions(len(named))}: {some}" + (f" and {more} more" if more > 0 else "")
+
+
+def _format(comparisons: Iterable[MetricComparison]) -> str:
+    means = [mean for one in comparisons for mean in (one.baseline_mean, one.candidate_mean) if mean is not None]
+    return number_format(means or [0.0], means or [0.0])

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING
 
 from fastrag.benchmark.comparison_records import Comparison
 from fastrag.benchmark.gate import GateReport
 from fastrag.benchmark.report.comparison_rows import columns, headline, legend, notes, rows_by_metric
-from fastrag.benchmark.report.texts import one_line
+from fastrag.benchmark.report.tables import Column, cell, print_legend, print_line, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
+    from rich.text import Text
 
 _STYLES = {"better": "green", "equivalent": "green", "worse": "red", "cannot say": "yellow"}
+_WIDTH_IN_FILES = 100
 
 
 def print_comparison(comparison: Comparison, console: Console, gate: GateReport | None = None) -> None:
@@ -21,36 +23,27 @@ def print_comparison(comparison: Comparison, console: Console, gate: GateReport 
 
     Characters that the console's encoding does not have are shown as ``?``.
     """
-    console.print(comparison_table(comparison, console.encoding))
-    console.print(legend(comparison), style="dim", highlight=False, markup=False)
-    for line in notes(comparison):
-        console.print(_shown(line, console.encoding, most=400), markup=False, highlight=False)
-    if gate is not None:
-        style = "bold red" if gate.exit_code else "bold green"
-        line = _shown(headline(comparison, gate), console.encoding, most=400)
-        console.print(line, style=style, markup=False, highlight=False)
-
-
-def comparison_table(comparison: Comparison, encoding: str = "utf-8") -> Table:
-    """A section a metric: the baseline over the questions compared, and a row a candidate with its verdict."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     first, *middle, last = columns(comparison)
-    table.add_column(first, overflow="fold", min_width=10)
-    for heading in middle:
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column(last, min_width=10)
-    for metric, rows in rows_by_metric(comparison):
-        table.add_row(Text(_shown(metric, encoding), style="bold"))
-        for row in rows:
-            run, *numbers, verdict = row.cells
-            name = Text(f"  {_shown(run, encoding)}")
-            table.add_row(name, *numbers, Text(verdict, style=_STYLES.get(verdict, "")))
-    return table
+    rows: list[str | tuple[Text, ...]] = []
+    for metric, rows_of_metric in rows_by_metric(comparison):
+        rows.append(metric)
+        for row in rows_of_metric:
+            *cells, verdict = (cell(text, console) for text in row.cells)
+            verdict.style = _STYLES.get(row.verdict, "")
+            rows.append((*cells, verdict))
+    print_table(console, [Column(first, folds=True), *map(Column, middle), Column(last, folds=True)], rows)
+    print_legend(console, legend(comparison))
+    for line in notes(comparison):
+        print_line(console, line)
+    if gate is not None:
+        print_line(console, headline(comparison, gate), "bold red" if gate.exit_code else "bold green")
 
 
-def _shown(text: str, encoding: str, *, most: int = 160) -> str:
-    return one_line(text, most=most).encode(encoding, "replace").decode(encoding)
+def comparison_text(comparison: Comparison, gate: GateReport | None = None) -> str:
+    """What `print_comparison` prints, without any codes for terminals, 100 columns wide."""
+    from rich.console import Console
+
+    stream = io.StringIO()
+    console = Console(file=stream, width=_WIDTH_IN_FILES, force_terminal=False, color_system=None, soft_wrap=True)
+    print_comparison(comparison, console, gate)
+    return stream.getvalue()

@@ -16,7 +16,8 @@ def junit_xml(comparison: Comparison, gate: GateReport) -> str:
     """One test case a metric and candidate, with the metric as class name and the candidate as name.
 
     A regression is a failure; too low a coverage is an error; *cannot say* is an error if the gate is strict, else
-    skipped. The numbers are in the case's ``system-out``. Characters that XML has no form for are shown as spaces.
+    skipped. The numbers are in the case's ``system-out``. What cannot be seen, or has no form in XML, is shown as its
+    escape.
     """
     from xml.etree import ElementTree
 
@@ -64,7 +65,7 @@ def _numbers(one: MetricComparison) -> str:
         f"difference: {_number(one.mean_difference)}{interval}",
         f"adjusted p: {_number(one.p_holm)}",
         f"better, same, worse: {one.wins}, {one.ties}, {one.losses}",
-        f"measured: {one.candidate_coverage.measured} of {one.candidate_coverage.measurable} "
+        f"coverage: {one.candidate_coverage.measured} of {one.candidate_coverage.measurable} "
         f"(baseline {one.baseline_coverage.measured} of {one.baseline_coverage.measurable})",
     ]
     return "\n".join(parts)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from fastrag.benchmark.report.texts import one_line
 from fastrag.benchmark.run import RunProgress
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ def run_bar(name: str, total: int) -> Iterator[Callable[[RunProgress], None]]:
     """Give the callable that a run reports to; what it shows goes to stderr."""
     from rich.console import Console
 
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
     if console.is_terminal:
         with _bar(console, name, total) as on_progress:
             yield on_progress
@@ -27,18 +28,17 @@ def run_bar(name: str, total: int) -> Iterator[Callable[[RunProgress], None]]:
 
 @contextmanager
 def _bar(console: Console, name: str, total: int) -> Iterator[Callable[[RunProgress], None]]:
-    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
         TimeRemainingColumn(compact=True),
-        TextColumn("{task.fields[trouble]}"),
+        TextColumn("{task.fields[trouble]}", markup=False),
     )
     with Progress(*columns, console=console) as progress:
-        task = progress.add_task(escape(name), total=total, trouble="")
+        task = progress.add_task(one_line(name), total=total, trouble="")
         yield lambda state: progress.update(task, completed=state.done, trouble=_trouble(state))
 
 
@@ -50,8 +50,8 @@ def _lines(console: Console, name: str) -> Callable[[RunProgress], None]:
         quarters = 4 * state.done // state.total
         if quarters > quarters_shown:
             quarters_shown = quarters
-            parts = [f"{name}: {state.done}/{state.total} questions", _trouble(state)]
-            console.print(", ".join(filter(None, parts)), markup=False)
+            parts = [f"{one_line(name)}: {state.done}/{state.total} questions", _trouble(state)]
+            console.print(", ".join(filter(None, parts)))
 
     return on_progress
 

@@ -2,108 +2,113 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fastrag.benchmark.metric_evidence import MetricEvidence
 from fastrag.benchmark.metrics.base import DistributionSummary
-from fastrag.benchmark.report.texts import decimals_for, one_line
+from fastrag.benchmark.pairing import agreed_direction
+from fastrag.benchmark.report.evidence import evidence_of
+from fastrag.benchmark.report.missing import own_mean_lines, trouble_lines, unmeasurable_lines
+from fastrag.benchmark.report.tables import Column, cell, print_legend, print_line, print_table
+from fastrag.benchmark.report.texts import ABSENT, heading, number, number_format, percentage, span
 from fastrag.benchmark.results import BenchmarkResult
-from fastrag.benchmark.statistics import mean_interval
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
-
-_ABSENT = "-"
-_REASONS_SHOWN = 8
+    from rich.text import Text
 
 
 def print_results(
     results: Sequence[BenchmarkResult], console: Console, *, metrics: Sequence[str] | None = None
 ) -> None:
     """Print a table of ``metrics`` (None: all) of every run, and under it what failed and why."""
-    console.print(results_table(results, metrics))
-    note = f"n: measured of asked; 95 % interval of the mean: Student's t.{_marks(results)}"
-    console.print(note, style="dim", highlight=False)
-    for result in results:
-        for line in trouble_lines(result):
-            console.print(line, markup=False, highlight=False)
-
-
-def results_table(results: Sequence[BenchmarkResult], metrics: Sequence[str] | None = None) -> Table:
-    """A section a metric (None: all there are) and in it a row a run: mean with interval, n, coverage, p50, p95."""
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    table.add_column("run", overflow="fold")
-    for heading in ("mean", "95 % interval", "n", "cov", "p50", "p95"):
-        table.add_column(heading, justify="right", no_wrap=True)
     if metrics is None:
         metrics = list(dict.fromkeys(name for result in results for name in result.summary))
-    for name in metrics:
-        table.add_row(f"[bold]{escape(one_line(name))}[/bold]")
-        for result in results:
-            if name in result.summary:
-                table.add_row(f"  {escape(one_line(result.name))}", *_cells(result, name))
-    return table
+    described = [evidence_of(result, metrics) for result in results]
+    sections = {
+        name: [
+            _Row.of(result, evidence[name])
+            for result, evidence in zip(results, described, strict=True)
+            if name in evidence
+        ]
+        for name in metrics
+    }
+    every_row = [row for rows in sections.values() for row in rows]
+    with_bounds = any(row.bounds not in ("", ABSENT) for row in every_row)
+    columns = [Column("run", folds=True), *map(Column, ("mean", "95 % interval", "n", "cov"))]
+    columns += map(Column, (["worst..best"] if with_bounds else []) + ["p50", "p95"])
+    body: list[str | tuple[Text, ...]] = []
+    for name, rows in sections.items():
+        having = [result for result in results if name in result.summary]
+        body.append(heading(name, higher_is_better=agreed_direction(having[:1], name)))
+        body += [tuple(cell(text, console) for text in row.cells(with_bounds=with_bounds)) for row in rows]
+    print_table(console, columns, body)
+    print_legend(console, _legend(every_row, with_bounds=with_bounds))
+    lines = unmeasurable_lines(results, metrics)
+    for result in results:
+        lines += [*trouble_lines(result), *own_mean_lines(result, metrics)]
+    for line in lines:
+        print_line(console, line)
 
 
-def trouble_lines(result: BenchmarkResult) -> list[str]:
-    """What a run's statuses are, and why questions have no scores, the most frequent reasons first."""
-    counts = result.status
-    asked = counts.successful + counts.errored + counts.incomplete
-    lines = [
-        f"{one_line(result.name)}: {asked} questions in {result.duration_s:.1f} s: {counts.successful} successful, "
-        f"{counts.errored} errored, {counts.incomplete} incomplete"
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One run under one metric, as texts."""
+
+    run: str
+    mean: str
+    interval: str
+    n: str
+    coverage: str
+    bounds: str
+    p50: str
+    p95: str
+    repeats: bool
+    few: bool
+
+    @classmethod
+    def of(cls, result: BenchmarkResult, evidence: MetricEvidence) -> _Row:
+        summary, coverage = result.summary[evidence.metric], evidence.coverage
+        form = _format(summary, evidence)
+        missing = coverage.measured < coverage.measurable
+        few = 0 < summary.count < 20
+        p50, p95 = (summary.median, summary.percentiles.get("p95")) if summary.count > 0 else (None, None)
+        return cls(
+            run=result.name,
+            mean=number(evidence.mean, form),
+            interval=span(evidence.interval, form),
+            n=str(evidence.questions),
+            coverage=percentage(coverage),
+            bounds=span(evidence.bounds, form) if missing else "",
+            p50=number(p50, form),
+            p95=number(p95, form) + ("*" if few and p95 is not None else ""),
+            repeats=evidence.questions < coverage.measured,
+            few=few,
+        )
+
+    def cells(self, *, with_bounds: bool) -> tuple[str, ...]:
+        bounds = (self.bounds,) if with_bounds else ()
+        return self.run, self.mean, self.interval, self.n, self.coverage, *bounds, self.p50, self.p95
+
+
+def _format(summary: DistributionSummary, evidence: MetricEvidence) -> str:
+    if summary.count > 0:
+        return number_format([summary.min, summary.max], [summary.mean, summary.median])
+    bounds = evidence.bounds
+    return number_format([0.0] if bounds is None else [bounds.worst, bounds.best], [0.0])
+
+
+def _legend(rows: Sequence[_Row], *, with_bounds: bool) -> list[str]:
+    sentences = [
+        "n: questions measured; cov: measured of measurable, rounded down.",
+        "Interval of the mean: Wilson's where all scores are 0 or 1, else Student's t.",
     ]
-    reasons: Counter[str] = Counter()
-    for sample in result.samples:
-        if sample.status == "errored":
-            reasons[f"errored: {one_line(sample.error or 'no reason recorded')}"] += 1
-        elif sample.status == "incomplete":
-            reasons.update(map(one_line, _by_reason(sample.error or "no reason recorded")))
-    lines += [f"  {count} x {reason}" for reason, count in reasons.most_common(_REASONS_SHOWN)]
-    if len(reasons) > _REASONS_SHOWN:
-        lines.append(f"  and {len(reasons) - _REASONS_SHOWN} other reasons")
-    return lines
-
-
-def _by_reason(error: str) -> list[str]:
-    """The parts of an incomplete sample's error, those that differ only in the metric told as one."""
-    metrics: dict[str, list[str]] = {}
-    for part in error.split("; "):
-        metric, separator, reason = part.partition(": ")
-        metrics.setdefault(reason if separator else part, []).append(metric)
-    return [f"{reason} ({', '.join(names)})" for reason, names in metrics.items()]
-
-
-def _cells(result: BenchmarkResult, name: str) -> tuple[str, ...]:
-    summary = result.summary[name]
-    asked = summary.count + summary.missing
-    n = f"{summary.count}/{asked}"
-    if summary.count <= 0 or asked <= 0:
-        return _ABSENT, _ABSENT, n, _ABSENT, _ABSENT, _ABSENT
-    interval = mean_interval([sample.scores.get(name) for sample in result.samples])
-    decimals = decimals_for([summary.min, summary.max], [summary.mean, summary.median])
-    p95 = summary.percentiles.get("p95")
-    return (
-        f"{summary.mean:.{decimals}f}",
-        f"{interval.low:.{decimals}f}..{interval.high:.{decimals}f}" if interval else _ABSENT,
-        n,
-        f"{summary.count / asked:.0%}",
-        f"{summary.median:.{decimals}f}",
-        _ABSENT if p95 is None else f"{p95:.{decimals}f}{_mark(summary)}",
-    )
-
-
-def _mark(summary: DistributionSummary) -> str:
-    # With fewer than 20 values the 95th percentile is little more than the largest of them.
-    return "" if summary.count >= 20 else "*"
-
-
-def _marks(results: Sequence[BenchmarkResult]) -> str:
-    marked = any(_mark(summary) for result in results for summary in result.summary.values() if summary.count)
-    return " *: from fewer than 20 values." if marked else ""
+    if any(row.repeats for row in rows):
+        sentences.append("A question asked several times counts once, with the mean of its scores.")
+    if with_bounds:
+        sentences.append("worst..best: the mean, had everything missing scored its worst or its best.")
+    if any(row.few for row in rows):
+        sentences.append("*: from fewer than 20 values.")
+    return sentences
