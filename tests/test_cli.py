@@ -1,5 +1,6 @@
 """The command line: what it says, where, and with which exit code."""
 
+import json
 import os
 import signal
 import subprocess
@@ -12,17 +13,17 @@ from fastrag.benchmark import BenchmarkResult, DistributionSummary, SampleResult
 from fastrag.cli import main
 
 
-def save_result(path, name, *scores, higher=True):
+def save_result(path, name, *scores, metric="m"):
     samples = [
-        SampleResult(f"q{i}", "errored", {"m": None}, error="ValueError: boom")
+        SampleResult(f"q{i}", "errored", {metric: None}, error="ValueError: boom")
         if score is None
-        else SampleResult(f"q{i}", "successful", {"m": score})
+        else SampleResult(f"q{i}", "successful", {metric: score})
         for i, score in enumerate(scores)
     ]
     errored = sum(score is None for score in scores)
     status = StatusCounts(len(scores) - errored, errored, 0)
-    summary = {"m": DistributionSummary.of(scores)}
-    BenchmarkResult(name, datetime.now(UTC), status, summary, samples, 1.0, {"m": higher}).save(path)
+    summary = {metric: DistributionSummary.of(scores)}
+    BenchmarkResult(name, datetime.now(UTC), status, summary, samples, 1.0, {metric: True}).save(path)
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ def test_show(tmp_path, capsys):
     assert main(["show", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "run-a" in out
-    assert "1/2" in out
+    assert "50%" in out
     assert "1 x errored: ValueError: boom" in out
 
 
@@ -228,8 +229,59 @@ def test_best_names_ties_and_shows_rivals(tmp_path, capsys):
     save_result(tmp_path / "hybrid-reranked.json", "hybrid-reranked", 0.5, 0.5)
     assert main(["best", str(tmp_path), "--metric", "m"]) == 0
     out = capsys.readouterr().out
-    assert "best by m: hybrid\n  not told apart from it: hybrid-reranked\n" in out
-    assert out.count("2/2") == 2
+    assert out.startswith("best by m: hybrid\n  tied with it, for no difference is shown: hybrid-reranked\n")
+    assert [line.split()[:2] for line in out.splitlines() if line.startswith("  1=")] == [
+        ["1=", "hybrid"], ["1=", "hybrid-reranked"],
+    ]  # fmt: skip
+
+
+def test_best_says_why_results_have_no_rank(tmp_path, capsys):
+    save_result(tmp_path / "a.json", "run-a", 0.5, 0.5)
+    save_result(tmp_path / "b.json", "run-b", 0.9, None)
+    save_result(tmp_path / "c.json", "run-c", 0.9, metric="other")
+    assert main(["best", str(tmp_path), "--metric", "m"]) == 0
+    out = capsys.readouterr().out
+    assert "no rank: run-b: measured 1 of 2 measurable questions (50%), below 90%\n" in out
+    assert "no rank: run-c: does not have the metric\n" in out
+
+
+def test_best_where_none_qualifies(tmp_path, capsys):
+    save_result(tmp_path / "a.json", "run-a", 0.5, None)
+    for options in ([], ["--json"]):
+        assert main(["best", str(tmp_path), "--metric", "m", *options]) == 1
+        output = capsys.readouterr()
+        assert output.err == "fastrag: error: no result can be called best by m: none qualifies\n"
+        assert "measured 1 of 2" in output.out
+
+
+def test_best_as_json(tmp_path, capsys):
+    save_result(tmp_path / "a.json", "run-a", 0.5, 0.25)
+    save_result(tmp_path / "b.json", "run-b", 0.5, 0.25)
+    save_result(tmp_path / "c.json", "run-c", 0.9, metric="other")
+    assert main(["best", str(tmp_path), "--metric", "m", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["schema_version"], found["winner"], found["tied_with_winner"]) == (1, "run-a", ["run-b"])
+    assert [(entry["name"], entry["rank"]) for entry in found["entries"]] == [
+        ("run-a", 1), ("run-b", 1), ("run-c", None),
+    ]  # fmt: skip
+
+
+def test_show_as_json(tmp_path, capsys):
+    save_result(tmp_path / "a.json", "run-a", 0.5, None)
+    assert main(["show", str(tmp_path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    [result] = found["results"]
+    assert (found["schema_version"], result["name"], result["partial"]) == (1, "run-a", None)
+    assert result["metrics"]["m"]["coverage"] == {
+        "measured": 1, "measurable": 2, "asked": 2, "reasons": {"errored": 1}, "share": 0.5,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["show", "best", "compare"])
+def test_help_says_what_the_exit_codes_are(command, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert "\nexit codes:\n  0  " in capsys.readouterr().out
 
 
 def test_skipped_files_are_named(tmp_path, docs, capsys):

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import io
 import json
-import math
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fastrag.cli.arguments import WrongUsage, add_min_coverage, number
+from fastrag.cli.terminal import console, say
 from fastrag.errors import FastRAGError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from fastrag.benchmark import BenchmarkResult
     from fastrag.benchmark.comparison_records import Comparison
     from fastrag.benchmark.gate import GateReport
+
+ABOUT = "compare results with a baseline, metric by metric, and fail where a change made one worse"
 
 EXAMPLES = """\
 fastrag compare base.json new.json
@@ -26,20 +27,16 @@ fastrag compare base.json new.json --metric ndcg@10 --metric latency_ms --fail-o
 fastrag compare base.json new.json --margin ndcg@10=0.02 --fail-on not-equivalent
 fastrag compare base.json a.json b.json --format junit -o compare.xml"""
 
-NOTES = """
-
-exit codes:
+EXIT_CODES = """\
   0  passed
   3  regression: what --fail-on says
-  4  coverage too low: a run measured less than --min-coverage
+  4  coverage too low: a run measured, or was asked, less than --min-coverage
   5  cannot say, with --strict only
   2  wrong usage
   1  the job failed: a file that is no result, a metric that nobody has
 
 Of several the first in this order counts: 3, 4, 5. Where GITHUB_STEP_SUMMARY is set, the report is appended to that
 file as Markdown."""
-
-_WIDTH_IN_FILES = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,13 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="differences smaller than X do not matter: in the metric's unit, for one metric or for all; may be "
         "repeated",
     )
-    parser.add_argument(
-        "--min-coverage",
-        type=_share,
-        default=0.9,
-        metavar="SHARE",
-        help="share of the measurable questions that each run must have measured (default: %(default)s)",
-    )
+    add_min_coverage(parser)
     parser.add_argument("--strict", action="store_true", help="fail also where nothing can be said")
     parser.add_argument(
         "--format",
@@ -88,23 +79,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace, parser: argparse.ArgumentParser, console: Console) -> int:
+def run(options: argparse.Namespace) -> int:
     """Compare, report, and give the exit code."""
     from fastrag.benchmark import BenchmarkResult, compare
     from fastrag.benchmark.gate import gate
     from fastrag.benchmark.report.comparison_text import print_comparison
     from fastrag.benchmark.report.markdown import comparison_markdown
-    from fastrag.benchmark.result_file import load_all
 
     if options.fail_on == "not-equivalent" and not options.margin:
-        parser.error("--fail-on not-equivalent needs --margin: how small a difference does not matter")
+        raise WrongUsage("--fail-on not-equivalent needs --margin: how small a difference does not matter")
     inputs = [options.base, *options.new]
     if options.output is not None and any(_is_same(options.output, path) for path in inputs):
-        parser.error(f"-o {options.output} is one of the results; give the report another name")
+        raise WrongUsage(f"-o {options.output} is one of the results; give the report another name")
     baseline = BenchmarkResult.load(options.base)
     comparison = compare(
         baseline,
-        *load_all(options.new),
+        *_candidates(options.new, baseline),
         metrics=options.metric,
         margin=_margins(options, baseline),
         min_coverage=options.min_coverage,
@@ -113,12 +103,19 @@ def run(options: argparse.Namespace, parser: argparse.ArgumentParser, console: C
     if options.output is not None:
         _write(options.output, _rendered(comparison, report, options.format))
     if options.output is not None or options.format == "text":
-        print_comparison(comparison, console, report)
+        print_comparison(comparison, console(), report)
     else:
         _print(_rendered(comparison, report, options.format))
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         _append(Path(summary), comparison_markdown(comparison, report))
     return report.exit_code
+
+
+def _candidates(paths: Sequence[Path], baseline: BenchmarkResult) -> list[BenchmarkResult]:
+    """What is compared; the baseline in a folder beside the others is not compared with itself."""
+    from fastrag.benchmark.result_file import load_all
+
+    return [result for path in paths for result in load_all([path]) if not path.is_dir() or result != baseline]
 
 
 def _margins(options: argparse.Namespace, baseline: BenchmarkResult) -> dict[str, float] | None:
@@ -146,13 +143,9 @@ def _rendered(comparison: Comparison, report: GateReport, form: str) -> str:
         from fastrag.benchmark.report.junit import junit_xml
 
         return junit_xml(comparison, report)
-    from rich.console import Console
+    from fastrag.benchmark.report.comparison_text import comparison_text
 
-    from fastrag.benchmark.report.comparison_text import print_comparison
-
-    stream = io.StringIO()
-    print_comparison(comparison, Console(file=stream, width=_WIDTH_IN_FILES, no_color=True), report)
-    return stream.getvalue()
+    return comparison_text(comparison, report)
 
 
 def _print(text: str) -> None:
@@ -182,29 +175,12 @@ def _append(path: Path, text: str) -> None:
             file.write(text)
     except OSError as error:
         # The gate's word counts for more than its echo.
-        sys.stderr.write(f"fastrag: GITHUB_STEP_SUMMARY: {path} could not be written: {error.strerror or error}\n")
+        say(f"GITHUB_STEP_SUMMARY: {path} could not be written: {error.strerror or error}")
 
 
 def _margin(text: str) -> tuple[str | None, float]:
-    name, equals, number = text.rpartition("=")
-    margin = _number(number)
+    name, equals, value = text.rpartition("=")
+    margin = number(value)
     if margin <= 0 or (equals and not name):
         raise argparse.ArgumentTypeError(f"{text!r} is neither a number above 0 nor METRIC=NUMBER")
     return name or None, margin
-
-
-def _share(text: str) -> float:
-    share = _number(text)
-    if not 0 <= share <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not from 0 to 1")
-    return share
-
-
-def _number(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number")
-    return number

@@ -1,0 +1,54 @@
+"""``fastrag ingest``: files and folders into an index."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from fastrag.cli.arguments import add_embedding, add_index, check_embedding, embedder
+from fastrag.cli.running import run_async
+from fastrag.cli.terminal import print_text
+from fastrag.errors import FastRAGError
+
+ABOUT = "index files and folders; again later, only what changed is embedded again"
+
+EXAMPLES = """\
+fastrag ingest docs --index my-index
+fastrag ingest notes.md a.pdf --index my-index --lexical-only"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.add_argument(
+        "paths", nargs="+", type=Path, metavar="PATH", help="text, Markdown, HTML, PDF, DOCX, or folders"
+    )
+    add_index(parser)
+    parser.add_argument("--lexical-only", action="store_true", help="no vectors: BM25 search only, no model needed")
+    add_embedding(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Index, and say what was done, skipped and failed."""
+    check_embedding(options)
+    run_async(_ingest(options))
+
+
+async def _ingest(options: argparse.Namespace) -> None:
+    from fastrag.ingest import ingest
+    from fastrag.store import LanceStore
+
+    embedding = None if options.lexical_only else embedder(options)
+    store = LanceStore(options.index)
+    try:
+        report = await ingest(options.paths, store=store, embedder=embedding, progress=True)
+    finally:
+        await store.close()
+        if embedding is not None:
+            await embedding.close()
+    print_text(str(report))
+    for skip in report.skipped:
+        print_text(f"  skipped: {skip.source}: {skip.reason}")
+    for failure in report.failures:
+        print_text(f"  failed: {failure.source}: {failure.reason}")
+    if report.failures:
+        raise FastRAGError(f"{len(report.failures)} documents could not be ingested; everything else is stored")

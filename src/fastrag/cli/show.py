@@ -1,0 +1,67 @@
+"""``fastrag show``: saved results, with what failed and why."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastrag.cli.terminal import console, print_json, print_text
+
+if TYPE_CHECKING:
+    from fastrag.benchmark import BenchmarkResult
+
+ABOUT = "show saved results as a table, with what failed and why"
+
+EXAMPLES = """\
+fastrag show results/hybrid.json
+fastrag show results/
+fastrag show results/hybrid.json.journal   (a run under way, or broken off)
+fastrag show results/ --json"""
+
+EXIT_CODES = """\
+  0  shown
+  1  the job failed: a file that is no result
+  2  wrong usage"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.add_argument(
+        "paths", nargs="+", type=Path, metavar="RESULT", help="result files, folders of them, or journals"
+    )
+    parser.add_argument("--json", action="store_true", help="the same and more for programs; it has a schema_version")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Load and show."""
+    from fastrag.benchmark.report.results_json import results_dict
+    from fastrag.benchmark.report.terminal import print_results
+    from fastrag.benchmark.result_file import load_all
+
+    results: list[BenchmarkResult] = []
+    partial: dict[int, tuple[int, int]] = {}
+    notes = []
+    for path in options.paths:
+        if path.suffix != ".journal":
+            results += load_all([path])
+            continue
+        result, ended, total = _partial(path)
+        partial[len(results)] = ended, total
+        results.append(result)
+        notes.append(f"{result.name}: {ended} of {total} questions have ended, as {path} says")
+    if options.json:
+        print_json(results_dict(results, partial=partial))
+        return
+    print_results(results, console())
+    for note in notes:
+        print_text(note)
+
+
+def _partial(path: Path) -> tuple[BenchmarkResult, int, int]:
+    from fastrag.benchmark.journal import partial_result, read_journal
+
+    journal = read_journal(path)
+    result = partial_result(journal)
+    result.name += " (partial)"
+    return result, len(journal.ended), journal.total
