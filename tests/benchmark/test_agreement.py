@@ -57,6 +57,64 @@ def test_what_does_not_exist_is_none():
         assert krippendorff_alpha([[1, None], [None, 1]], scale=scale) is None
 
 
+def test_raters_of_whom_one_never_changes_agree_no_better_than_chance():
+    for weights in ("none", "linear", "quadratic"):
+        assert cohen_kappa([1, 1, 1], [1, 2, 3], weights=weights) == 0
+    assert cohen_kappa([0, 1], [1, 0]) == -1
+    assert krippendorff_alpha([[0, 1], [1, 0]]) == -0.5
+
+
+def test_a_single_item():
+    assert cohen_kappa([1], [1]) is None
+    assert cohen_kappa([1], [2]) == 0
+    assert krippendorff_alpha([[1], [2]]) == 0
+    same, different = agreement([1], [1]), agreement([1, None], [2, 5])
+    assert (same.n, same.observed, same.kappa.value, same.alpha.value) == (1, 1.0, None, None)
+    assert (different.n, different.observed, different.kappa.value, different.weighted_kappa.value) == (1, 0.0, 0, 0)
+    assert different.kappa.interval is different.alpha.interval is None
+
+
+def test_one_category_only():
+    found = agreement([3] * 10, [3] * 10)
+    assert (found.n, found.observed) == (10, 1.0)
+    for coefficient in (found.kappa, found.weighted_kappa, found.alpha):
+        assert coefficient.value is coefficient.interval is None
+    assert agreement([3] * 10, [3] * 10, categories=[1, 2, 3]).kappa.value is None
+
+
+def test_very_small_and_very_large_ratings():
+    for unit in (1e-200, 1e149):
+        scaled = [[None if value is None else value * unit for value in rater] for rater in THREE_RATERS]
+        assert krippendorff_alpha(scaled) == pytest.approx(krippendorff_alpha(THREE_RATERS))
+
+
+@given(ratings)
+def test_kappa_is_what_its_definition_says_pair_by_pair(pairs):
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    places = {value: place for place, value in enumerate(sorted({*first, *second}))}
+    for weights, power in (("none", 0), ("linear", 1), ("quadratic", 2)):
+
+        def apart(a, b, power=power):
+            return abs(places[a] - places[b]) ** power if a != b else 0
+
+        seen = sum(apart(a, b) for a, b in pairs) / len(pairs)
+        by_chance = sum(apart(a, b) for a in first for b in second) / len(pairs) ** 2
+        expected = pytest.approx(1 - seen / by_chance, abs=1e-12) if by_chance else None
+        assert cohen_kappa(first, second, weights=weights) == expected
+
+
+@given(st.lists(st.lists(st.integers(0, 4), min_size=0, max_size=4), min_size=1, max_size=12))
+def test_alpha_is_what_its_definition_says_pair_by_pair(items):
+    raters = [[item[i] if i < len(item) else None for item in items] for i in range(4)]
+    items = [item for item in items if len(item) >= 2]
+    pooled = [value for item in items for value in item]
+    for scale, distance in (("nominal", lambda a, b: a != b), ("interval", lambda a, b: (a - b) ** 2)):
+        seen = sum(distance(a, b) / (len(item) - 1) for item in items for a in item for b in item)
+        by_chance = sum(distance(a, b) for a in pooled for b in pooled) / max(1, len(pooled) - 1)
+        expected = pytest.approx(1 - seen / by_chance, abs=1e-12) if by_chance else None
+        assert krippendorff_alpha(raters, scale=scale) == expected
+
+
 @given(ratings)
 def test_who_is_first_does_not_matter(pairs):
     first, second = [a for a, _ in pairs], [b for _, b in pairs]

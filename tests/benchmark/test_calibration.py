@@ -161,8 +161,40 @@ def test_a_third_of_the_labels_corrects_the_judged_mean(shared, model, tuned, pl
     )
 
 
+def corrected(judged, truth, labelled, draws=200):
+    """Of so many random draws of items to label: how often the interval holds what people say of all, how far off the
+    corrected mean is at most times (the median), and how far off the judge is.
+    """
+    items, source, everybody = list(truth), random.Random(4), statistics.fmean(truth.values())
+    held, off = 0, []
+    for _ in range(draws):
+        labels = {item: truth[item] for item in source.sample(items, labelled)}
+        found = calibrate(judged, labels, resamples=0)
+        held += found.corrected_interval.low <= everybody <= found.corrected_interval.high
+        off.append(abs(found.corrected_mean - everybody))
+    return held / draws, statistics.median(off), abs(found.judged_mean - everybody)
+
+
 @pytest.mark.shared
-def test_a_judge_of_pairs_of_answers(shared):
+@pytest.mark.parametrize("model", ["gpt-3.5-turbo-0613", "gpt-4-0613", "t5-3b-anli-wice"])
+def test_whichever_claims_people_label_the_mean_comes_near_theirs(shared, model):
+    judged, truth = wice(shared, model)
+    held, off, judge_off = corrected(judged, truth, labelled=33)
+    assert held >= 0.95
+    assert off < 0.04
+    assert off < judge_off
+
+
+@pytest.mark.shared
+def test_whichever_pairs_of_answers_people_label_the_mean_comes_near_theirs(shared):
+    judged, people = ragchecker(shared)
+    held, off, _ = corrected(dict(enumerate(judged)), dict(enumerate(people)), labelled=92)
+    assert held >= 0.95
+    assert off < 0.06  # of a scale from -2 to 2
+
+
+def ragchecker(shared):
+    """RAGChecker's verdict on each of 280 pairs of answers, and what two people say of them, from -2 to 2."""
     folder = shared / "data" / "ragchecker_meta"
     with gzip.open(folder / "labels.jsonl.gz") as lines:
         people = [statistics.fmean(json.loads(line)["human"]["overall"]) for line in lines]
@@ -172,6 +204,12 @@ def test_a_judge_of_pairs_of_answers(shared):
         2 * (pair["model2"]["ragchecker"]["overall_label"] - pair["model1"]["ragchecker"]["overall_label"])
         for pair in pairs
     ]
+    return judged, people
+
+
+@pytest.mark.shared
+def test_a_judge_of_pairs_of_answers(shared):
+    judged, people = ragchecker(shared)
     drawn = set(random.Random(0).sample(range(280), 92))
     labels = [label if item in drawn else None for item, label in enumerate(people)]
     found = calibrate(judged, labels, resamples=200)
