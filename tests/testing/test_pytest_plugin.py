@@ -44,12 +44,13 @@ def test_it(rag_benchmark):
 def run(pytester):
     """``run(*arguments, one_in=..., ...)`` runs a test whose pipeline misses one question in so many."""
 
-    def run_it(*arguments, one_in=10, broken=(), options="", test=TEST):
+    def run_it(*arguments, one_in=10, broken=(), options="", test=TEST, apart=False):
         source = PIPELINE.format(one_in=one_in, broken=set(broken) or "()") + test.format(options=options)
         pytester.makepyfile(test_mine=source)
         # A second run in the same second would take the first one's bytecode.
         pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function")
-        return pytester.runpytest(*LOAD, "-p", "no:cacheprovider", *arguments)
+        start = pytester.runpytest_subprocess if apart else pytester.runpytest
+        return start(*LOAD, "-p", "no:cacheprovider", *arguments)
 
     return run_it
 
@@ -127,12 +128,128 @@ def test_a_baseline_elsewhere_and_results_kept(run, pytester):
     assert BenchmarkResult.load(pytester.path / "kept" / "mine.json").summary["recall@5"].mean == 0.5
 
 
-def test_a_broken_baseline_is_an_error(run, pytester):
-    (pytester.path / "baselines").mkdir()
-    (pytester.path / "baselines" / "mine.json").write_text("{}")
-    result = run()
+def write_baseline(pytester, text):
+    (pytester.path / "baselines").mkdir(exist_ok=True)
+    (pytester.path / "baselines" / "mine.json").write_text(text)
+
+
+def test_a_baseline_that_cannot_be_read_fails_before_the_run(run, pytester):
+    for text in ("{}", '{"schema_version": 1, "name": "mi', "", "not JSON"):
+        write_baseline(pytester, text)
+        result = run(broken=range(40))
+        result.assert_outcomes(failed=1)
+        assert result.ret == 1
+        result.stdout.fnmatch_lines(
+            ["the baseline cannot be used: *mine.json: *", "To store another: pytest --fastrag-update-baseline"]
+        )
+        result.stdout.no_fnmatch_line("*Traceback*")
+        result.stdout.no_fnmatch_line("*pytest_plugin.py*")
+
+
+MUST_NOT_RUN = """
+def test_nothing_is_asked(rag_benchmark):
+    class Asked(Benchmark):
+        async def run(self, name):
+            raise AssertionError("a question was paid for")
+    asked = Asked(Pipeline(), [EvalSample("1", relevant_ids=["d1"])], [RecallAtK(5)])
+    rag_benchmark.check(asked, "mine"{options})
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (", fail_on='better'", "*fail_on must be one of worse, not-equivalent, not-better, not 'better'"),
+        (", metrics=['mrr']", "*mine does not have the metric 'mrr'; it has: recall@5"),
+        (", metrics='recall@5'", "*metrics must be a list of names, not 'recall@5'"),
+        (", margin=-1", "*the margin of recall@5 must be a finite number above 0, not -1"),
+        (", min_coverage='all'", "*min_coverage must be a finite number from 0 to 1, not 'all'"),
+    ],
+)
+def test_a_wrong_argument_is_found_before_the_run(run, options, message):
+    run("--fastrag-update-baseline")
+    result = run(test=MUST_NOT_RUN, options=options)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*ConfigurationError: *mine.json: not a result file*"])
+    result.stdout.fnmatch_lines([f"E *ConfigurationError: {message}"])
+    result.stdout.no_fnmatch_line("*AssertionError: *paid for*")
+
+
+def test_a_missing_baseline_is_found_before_the_run(run):
+    result = run(test=MUST_NOT_RUN)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["no baseline at *"])
+
+
+OTHER_METRICS = TEST.replace("benchmark()", "Benchmark(Pipeline(), SAMPLES, [{metrics}])")
+SAMPLES = """
+from fastrag.benchmark.metrics import MRR
+SAMPLES = [EvalSample(str(i), relevant_ids=[f"d{{i}}"]) for i in range(40)]
+"""
+
+
+def test_a_baseline_of_other_metrics(run):
+    def test_of(metrics):
+        return SAMPLES + OTHER_METRICS.replace("{metrics}", metrics)
+
+    run("--fastrag-update-baseline", test=test_of("RecallAtK(5), RecallAtK(1)")).assert_outcomes(passed=1)
+    fewer = run(test=test_of("RecallAtK(5), MRR()"))
+    fewer.assert_outcomes(passed=1)
+    fewer.stdout.fnmatch_lines(
+        ["test_mine.py::test_it: mine against mine: passed (3 checks); cannot say: recall@1, mrr"]
+    )
+    assert run(test=test_of("RecallAtK(5)"), options=", strict=True").ret == 1
+
+    none = run(test=test_of("MRR()"))
+    none.assert_outcomes(failed=1)
+    none.stdout.fnmatch_lines(
+        [
+            "this run cannot be compared with *mine.json: the baseline and the candidates have no metric in common",
+            "If the change is meant: pytest --fastrag-update-baseline",
+        ]
+    )
+    named = run(test=test_of("MRR()"), options=", metrics=['recall@5']")
+    named.stdout.fnmatch_lines(
+        ["this run cannot be compared with *: mine does not have the metric 'recall@5'; it has: mrr"]
+    )
+
+
+def test_what_is_stored_has_to_have_the_metrics_that_count(run, pytester):
+    result = run("--fastrag-update-baseline", options=", metrics=['mrr']")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E *ConfigurationError: mine does not have the metric 'mrr'; it has: recall@5"])
+    assert not (pytester.path / "baselines").exists()
+
+
+def test_other_questions_than_the_baseline_do_not_pass(run):
+    run("--fastrag-update-baseline")
+    result = run(test=TEST.replace("benchmark()", "Benchmark(Pipeline(), SAMPLES[:30], [RecallAtK(5)])") + SAMPLES)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*asked only 30 of the 40 questions of the baseline*", "*coverage too low*"])
+
+
+def test_pytest_ends_with_its_own_exit_codes(run):
+    assert [
+        run().ret,
+        run("--fastrag-update-baseline").ret,
+        run().ret,
+        run(one_in=2).ret,
+        run(broken=range(8)).ret,
+    ] == [1, 0, 0, 1, 1]
+
+
+def test_in_several_processes(run, pytester):
+    pytest.importorskip("xdist")
+    two = TEST + TEST.replace("test_it", "test_other").replace('"mine"', '"other"')
+    run("--fastrag-update-baseline", test=two).assert_outcomes(passed=2)
+    done = run("-n", "2", "--fastrag-results", "kept", test=two, apart=True)
+    done.assert_outcomes(passed=2)
+    done.stdout.fnmatch_lines_random(
+        [
+            "test_mine.py::test_it: mine against mine: passed (1 check)",
+            "test_mine.py::test_other: other against other: passed (1 check)",
+        ]
+    )
+    assert sorted(path.name for path in (pytester.path / "kept").iterdir()) == ["mine.json", "other.json"]
 
 
 def test_works_without_any_async_plugin(run):

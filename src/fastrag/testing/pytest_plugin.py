@@ -13,6 +13,7 @@ It needs neither pytest-asyncio nor anyio; in a test that is async by one of the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,10 +21,11 @@ import pytest
 
 # pytest loads this module whenever it starts, with or without a benchmark: everything else is imported when used.
 if TYPE_CHECKING:
-    from fastrag.benchmark import Benchmark, BenchmarkResult
-    from fastrag.benchmark.gate import FailOn
+    from fastrag.benchmark import Benchmark, BenchmarkResult, Comparison
+    from fastrag.benchmark.gate import FailOn, GateReport
 
 _PROPERTY = "fastrag"
+_IF_MEANT = "If the change is meant: pytest --fastrag-update-baseline"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -90,7 +92,8 @@ class RagBenchmark:
     ) -> BenchmarkResult:
         """Run the benchmark and fail the test where the result may not pass beside the baseline.
 
-        With ``--fastrag-update-baseline`` the result becomes the baseline instead, if it measured enough.
+        A baseline that is not there, cannot be read or does not fit the arguments is found before the benchmark
+        runs. With ``--fastrag-update-baseline`` the result becomes the baseline instead, if it measured enough.
 
         Args:
             benchmark: What to run.
@@ -107,20 +110,17 @@ class RagBenchmark:
             What was measured, for further assertions.
 
         Raises:
-            ConfigurationError: There is an event loop already, the benchmark cannot be run, or the baseline is no
-                result file.
+            ConfigurationError: There is an event loop already, an argument is wrong, or the benchmark cannot be run.
         """
         import asyncio
 
         from fastrag.errors import ConfigurationError
 
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            result = asyncio.run(benchmark.run(name))
-        else:
+        if _is_in_event_loop():
             raise ConfigurationError("this test is async already: use `await rag_benchmark.check_async(...)`")
-        self._judge(result, baseline, metrics, fail_on, margin, min_coverage, strict)
+        terms = self._terms(name, baseline, metrics, fail_on, margin, min_coverage, strict)
+        result = asyncio.run(benchmark.run(name))
+        self._judge(result, terms)
         return result
 
     async def check_async(
@@ -136,64 +136,116 @@ class RagBenchmark:
         strict: bool = False,
     ) -> BenchmarkResult:
         """`check` for a test that is async."""
+        terms = self._terms(name, baseline, metrics, fail_on, margin, min_coverage, strict)
         result = await benchmark.run(name)
-        self._judge(result, baseline, metrics, fail_on, margin, min_coverage, strict)
+        self._judge(result, terms)
         return result
 
-    def _judge(
+    def _terms(
         self,
-        result: BenchmarkResult,
+        name: str,
         baseline: str | Path | None,
         metrics: Sequence[str] | None,
         fail_on: FailOn,
         margin: float | Mapping[str, float] | None,
         min_coverage: float,
         strict: bool,
-    ) -> None:
-        from fastrag.benchmark import BenchmarkResult, compare
-        from fastrag.benchmark.gate import gate
+    ) -> _Terms:
+        from fastrag.benchmark import BenchmarkResult
+        from fastrag.benchmark.arguments import require_share
+        from fastrag.errors import ConfigurationError
+
+        require_share("min_coverage", min_coverage)
+        here = self._node.path.parent
+        path = here / "baselines" / _file_name(name) if baseline is None else here / baseline
+        if self._update:
+            return _Terms(path, None, metrics, fail_on, margin, min_coverage, strict)
+        if not path.exists():
+            pytest.fail(f"no baseline at {path}; store one with: pytest --fastrag-update-baseline", pytrace=False)
+        try:
+            stored = BenchmarkResult.load(path)
+        except ConfigurationError as error:
+            pytest.fail(
+                f"the baseline cannot be used: {error}\nTo store another: pytest --fastrag-update-baseline",
+                pytrace=False,
+            )
+        terms = _Terms(path, stored, metrics, fail_on, margin, min_coverage, strict)
+        # Held against itself: what is wrong with the arguments shows before a run is paid for.
+        terms.hold(stored, stored)
+        return terms
+
+    def _judge(self, result: BenchmarkResult, terms: _Terms) -> None:
         from fastrag.benchmark.report.comparison_rows import headline
         from fastrag.benchmark.report.comparison_text import comparison_text
         from fastrag.benchmark.report.texts import one_line
+        from fastrag.errors import ConfigurationError
 
         if self._results is not None:
             result.save(self._results / _file_name(result.name))
-        path = self._baseline(result.name, baseline)
-        if self._update:
-            self._store(result, path, metrics, min_coverage)
+        if terms.baseline is None:
+            self._store(result, terms)
             return
-        if not path.exists():
-            pytest.fail(f"no baseline at {path}; store one with: pytest --fastrag-update-baseline", pytrace=False)
-        comparison = compare(
-            BenchmarkResult.load(path), result, metrics=metrics, margin=margin, min_coverage=min_coverage
-        )
-        report = gate(comparison, fail_on=fail_on, strict=strict)
-        self._say(one_line(headline(comparison, report)))
+        try:
+            comparison, report = terms.hold(terms.baseline, result)
+        except ConfigurationError as error:
+            pytest.fail(f"this run cannot be compared with {terms.path}: {error}\n{_IF_MEANT}", pytrace=False)
+        line = headline(comparison, report)
+        if unsaid := [check.metric for check in report.checks if check.outcome == "cannot say"]:
+            line += f"; cannot say: {', '.join(unsaid)}"
+        self._say(one_line(line))
         text = comparison_text(comparison, report)
         if report.exit_code:
-            pytest.fail(f"{text}\nIf the change is meant: pytest --fastrag-update-baseline", pytrace=False)
+            pytest.fail(f"{text}\n{_IF_MEANT}", pytrace=False)
         self._node.add_report_section("call", "fastrag", text)
 
-    def _store(self, result: BenchmarkResult, path: Path, metrics: Sequence[str] | None, min_coverage: float) -> None:
+    def _store(self, result: BenchmarkResult, terms: _Terms) -> None:
+        from fastrag.benchmark.arguments import require_metrics
         from fastrag.benchmark.pairing import coverage_of
 
+        metrics = list(result.summary) if terms.metrics is None else require_metrics(terms.metrics, [result])
         # A broken run must not become what later ones are held against.
         low = [
             f"{metric}: measured {coverage.measured} of {coverage.measurable}"
-            for metric in metrics or result.summary
-            if (coverage := coverage_of(result, metric)).share is not None and coverage.share < min_coverage
+            for metric in metrics
+            if (coverage := coverage_of(result, metric)).share is not None and coverage.share < terms.min_coverage
         ]
         if low:
-            pytest.fail(f"{path} is not updated, for too little was measured: {'; '.join(low)}", pytrace=False)
-        result.save(path)
-        self._say(f"baseline stored: {path}")
-
-    def _baseline(self, name: str, baseline: str | Path | None) -> Path:
-        here = self._node.path.parent
-        return here / "baselines" / _file_name(name) if baseline is None else here / baseline
+            pytest.fail(f"{terms.path} is not updated, for too little was measured: {'; '.join(low)}", pytrace=False)
+        result.save(terms.path)
+        self._say(f"baseline stored: {terms.path}")
 
     def _say(self, line: str) -> None:
         self._node.user_properties.append((_PROPERTY, line))
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """What a result is held against; ``baseline`` is None where the result is to become it."""
+
+    path: Path
+    baseline: BenchmarkResult | None
+    metrics: Sequence[str] | None
+    fail_on: FailOn
+    margin: float | Mapping[str, float] | None
+    min_coverage: float
+    strict: bool
+
+    def hold(self, baseline: BenchmarkResult, result: BenchmarkResult) -> tuple[Comparison, GateReport]:
+        from fastrag.benchmark import compare
+        from fastrag.benchmark.gate import gate
+
+        comparison = compare(baseline, result, metrics=self.metrics, margin=self.margin, min_coverage=self.min_coverage)
+        return comparison, gate(comparison, fail_on=self.fail_on, strict=self.strict)
+
+
+def _is_in_event_loop() -> bool:
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _file_name(name: str) -> str:
