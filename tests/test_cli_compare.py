@@ -197,3 +197,34 @@ def test_names_in_files_do_not_steer_the_terminal(file, capsys):
     for text in (output.out, output.err):
         assert "[31m[red]m" in text
         assert all(character.isprintable() or character == "\n" for character in text)
+
+
+def test_a_folder_with_the_baseline_in_it(file, tmp_path, capsys):
+    old = file("old", OLD)
+    file("new", NEW)
+    assert main(["compare", old, str(tmp_path), "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["baseline"], found["candidates"], found["family_size"]) == ("old", ["new"], 1)
+    # Named by itself it is compared: two copies of a run are no different.
+    assert main(["compare", old, old]) == 0
+    assert "no difference shown" in capsys.readouterr().out
+
+
+def test_a_report_in_a_file_has_no_colours(file, tmp_path, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert main(["compare", file("old", OLD), file("new", NEW), "-o", str(tmp_path / "report.txt")]) == 0
+    assert (tmp_path / "report.txt").read_text(encoding="utf-8").isascii()
+    assert "\x1b" not in (tmp_path / "report.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("variable", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {}])
+def test_plain_ascii_where_no_colours_are_wanted(file, variable, monkeypatch, capsys):
+    if variable:
+        # As if it were a terminal.
+        monkeypatch.setenv("FORCE_COLOR", "1")
+    for name, value in variable.items():
+        monkeypatch.setenv(name, value)
+    assert main(["compare", file("old", OLD), file("new", NEW)]) == 0
+    text = capsys.readouterr().out
+    assert text.isascii()
+    assert "\x1b" not in text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fastrag.cli.arguments import WrongUsage, add_embedding, add_index, check_embedding, count, embedder
 from fastrag.cli.running import run_async
-from fastrag.cli.terminal import print_text
+from fastrag.cli.terminal import print_line, print_lines
 from fastrag.errors import FastRAGError
 
 if TYPE_CHECKING:
@@ -67,11 +67,11 @@ async def _ask(options: argparse.Namespace) -> None:
         await store.close()
         if embedding is not None:
             await embedding.close()
-    print_text(result.answer or "(no answer: the sources do not say)")
+    print_lines(result.answer or "(no answer: the sources do not say)")
     for number, source in enumerate(result.sources, start=1):
         mark = "*" if number in result.citations else " "
         score = source.metadata["score"]
-        print_text(f"{mark}[{number}] {source.id}  score {score:.4f}")
+        print_line(f"{mark}[{number}] {source.id}  score {score:.4f}")
 
 
 async def _check_index(store: LanceStore, options: argparse.Namespace) -> None:

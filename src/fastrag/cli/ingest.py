@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fastrag.cli.arguments import add_embedding, add_index, check_embedding, embedder
 from fastrag.cli.running import run_async
-from fastrag.cli.terminal import print_text
+from fastrag.cli.terminal import print_line
 from fastrag.errors import FastRAGError
 
 ABOUT = "index files and folders; again later, only what changed is embedded again"
@@ -45,10 +45,10 @@ async def _ingest(options: argparse.Namespace) -> None:
         await store.close()
         if embedding is not None:
             await embedding.close()
-    print_text(str(report))
+    print_line(str(report))
     for skip in report.skipped:
-        print_text(f"  skipped: {skip.source}: {skip.reason}")
+        print_line(f"  skipped: {skip.source}: {skip.reason}")
     for failure in report.failures:
-        print_text(f"  failed: {failure.source}: {failure.reason}")
+        print_line(f"  failed: {failure.source}: {failure.reason}")
     if report.failures:
         raise FastRAGError(f"{len(report.failures)} documents could not be ingested; everything else is stored")

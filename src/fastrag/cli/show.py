@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastrag.cli.terminal import console, print_json, print_text
+from fastrag.cli.terminal import console, print_json, print_line
 
 if TYPE_CHECKING:
     from fastrag.benchmark import BenchmarkResult
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> None:
         return
     print_results(results, console())
     for note in notes:
-        print_text(note)
+        print_line(note)
 
 
 def _partial(path: Path) -> tuple[BenchmarkResult, int, int]:

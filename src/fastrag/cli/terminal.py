@@ -28,8 +28,15 @@ def console() -> Console:
     )
 
 
-def print_text(text: str) -> None:
-    """Print lines."""
+def print_line(text: str) -> None:
+    """Print one line, whatever is in it."""
+    from fastrag.benchmark.report.texts import one_line
+
+    console().print(one_line(text, most=_LONGEST_LINE))
+
+
+def print_lines(text: str) -> None:
+    """Print a text that may have several lines."""
     console().print(_harmless(text))
 
 

@@ -69,6 +69,29 @@ def test_what_failed_or_was_not_asked_is_named(worse):
     assert 'only new was asked 1 question: "x"' in text
 
 
+def test_the_baseline_stands_once_above_its_candidates(make_result):
+    runs = [make_result("old", latency_ms=[300.0, 20.0, 7.0], higher={"latency_ms": False})]
+    runs += [
+        make_result(f"new{i}", latency_ms=[scale * x for x in (310.0, 22.0, 8.0)]) for i, scale in ((1, 1), (2, 50))
+    ]
+    for run in runs:
+        run.higher_is_better = {"latency_ms": False}
+    lines = text_of(compare(*runs)).splitlines()
+    assert [line.split()[:2] for line in lines[2:6]] == [
+        ["latency_ms", "(lower"], ["old", "109"], ["new1", "113"], ["new2", "5667"],
+    ]  # fmt: skip
+
+
+def test_what_cannot_be_measured_is_told_once_and_apart(make_result):
+    old = make_result("old", a=[*OLD, "not applicable"], b=[*OLD, "not applicable"], c=[*OLD, 0.5])
+    new = make_result("new", a=[*NEW, "not applicable"], b=[*NEW, "not applicable"], c=[*NEW, "not applicable"])
+    text = text_of(compare(old, new), width=200)
+    assert "\n1 of 9 questions cannot be measured by a, b: they lack what it needs\n" in text
+    assert "\nnew: 1 of 9 questions cannot be measured by c: they lack what it needs\n" in text
+    assert "100%" in text
+    assert "measurable questions measured" not in text
+
+
 def test_no_difference_says_what_could_have_been_shown(make_result):
     found = compare(make_result("old", OLD), make_result("new", [*NEW[:4], *[0.01] * 4]))
     text = " ".join(text_of(found).split())

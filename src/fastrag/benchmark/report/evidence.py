@@ -19,7 +19,9 @@ def evidence_of(result: BenchmarkResult, metrics: Sequence[str]) -> dict[str, Me
     """`describe` for those of the metrics that the result has; of a result without samples, what its summary says."""
     having = [metric for metric in metrics if metric in result.summary]
     if result.samples:
-        return describe(result, metrics=having)
+        # All of them: `describe` refuses to be asked for a blank name, which a file may have.
+        described = describe(result)
+        return {metric: described[metric] for metric in having}
     return {
         metric: MetricEvidence(
             metric=metric,
