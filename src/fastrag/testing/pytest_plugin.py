@@ -151,24 +151,25 @@ class RagBenchmark:
         min_coverage: float,
         strict: bool,
     ) -> _Terms:
+        from fastrag._support.checks import require_text
         from fastrag.benchmark import BenchmarkResult
         from fastrag.benchmark.arguments import require_share
         from fastrag.errors import ConfigurationError
 
+        require_text("name", name)
         require_share("min_coverage", min_coverage)
         here = self._node.path.parent
         path = here / "baselines" / _file_name(name) if baseline is None else here / baseline
         if self._update:
             return _Terms(path, None, metrics, fail_on, margin, min_coverage, strict)
         if not path.exists():
-            pytest.fail(f"no baseline at {path}; store one with: pytest --fastrag-update-baseline", pytrace=False)
+            raise _failure(f"no baseline at {path}; store one with: pytest --fastrag-update-baseline")
         try:
             stored = BenchmarkResult.load(path)
         except ConfigurationError as error:
-            pytest.fail(
-                f"the baseline cannot be used: {error}\nTo store another: pytest --fastrag-update-baseline",
-                pytrace=False,
-            )
+            raise _failure(
+                f"the baseline cannot be used: {error}\nTo store another: pytest --fastrag-update-baseline"
+            ) from None
         terms = _Terms(path, stored, metrics, fail_on, margin, min_coverage, strict)
         # Held against itself: what is wrong with the arguments shows before a run is paid for.
         terms.hold(stored, stored)
@@ -188,14 +189,16 @@ class RagBenchmark:
         try:
             comparison, report = terms.hold(terms.baseline, result)
         except ConfigurationError as error:
-            pytest.fail(f"this run cannot be compared with {terms.path}: {error}\n{_IF_MEANT}", pytrace=False)
+            raise _failure(f"this run cannot be compared with {terms.path}: {error}\n{_IF_MEANT}") from None
         line = headline(comparison, report)
         if unsaid := [check.metric for check in report.checks if check.outcome == "cannot say"]:
             line += f"; cannot say: {', '.join(unsaid)}"
         self._say(one_line(line))
         text = comparison_text(comparison, report)
         if report.exit_code:
-            pytest.fail(f"{text}\n{_IF_MEANT}", pytrace=False)
+            failed = ", ".join(one_line(check.metric) for check in report.checks if report.fails(check))
+            # The first line is what pytest's summary shows.
+            raise _failure(f"{report.outcome}: {failed}\n\n{text}\n{_IF_MEANT}")
         self._node.add_report_section("call", "fastrag", text)
 
     def _store(self, result: BenchmarkResult, terms: _Terms) -> None:
@@ -210,7 +213,7 @@ class RagBenchmark:
             if (coverage := coverage_of(result, metric)).share is not None and coverage.share < terms.min_coverage
         ]
         if low:
-            pytest.fail(f"{terms.path} is not updated, for too little was measured: {'; '.join(low)}", pytrace=False)
+            raise _failure(f"{terms.path} is not updated, for too little was measured: {'; '.join(low)}")
         result.save(terms.path)
         self._say(f"baseline stored: {terms.path}")
 
@@ -236,6 +239,11 @@ class _Terms:
 
         comparison = compare(baseline, result, metrics=self.metrics, margin=self.margin, min_coverage=self.min_coverage)
         return comparison, gate(comparison, fail_on=self.fail_on, strict=self.strict)
+
+
+def _failure(text: str) -> BaseException:
+    """A failure of the test that shows ``text`` alone."""
+    return pytest.fail.Exception(text, pytrace=False)
 
 
 def _is_in_event_loop() -> bool:
