@@ -63,6 +63,21 @@ def test_how_far_repeats_agree(make_result):
     assert repeats_of(make_result("run", mrr=[0.1, 0.2]), "mrr").sd_within is None
 
 
+def test_scores_as_large_as_floats_go(make_result):
+    old, new = (make_result("run", cost=[sign * 1.7e308] * 2, questions=["q", "q"]) for sign in (1, -1))
+    [change] = question_changes(old, new, "cost")
+    assert (change.change, change.baseline_score, change.candidate_score) == ("broken", 1.7e308, -1.7e308)
+    large = make_result("run", cost=[1e308, 1e308, 0.0, 0.0], questions=["a", "b", "a", "b"])
+    assert repeats_of(large, "cost").sd_within == pytest.approx(math.sqrt(0.5) * 1e308)
+    apart = repeats_of(make_result("run", cost=[1.7e308, -1.7e308, -1.7e308], questions=["q"] * 3), "cost")
+    assert (apart.flaky, apart.sd_within) == (("q",), None)
+
+
+def test_a_question_that_only_one_asked_is_not_there(make_result):
+    old, new = make_result("old", mrr=[0.1, 0.2]), make_result("new", mrr=[0.1, 0.3], questions=["q1", "q2"])
+    assert kinds(question_changes(old, new, "mrr")) == {"q1": "broken"}
+
+
 def test_wrong_arguments(make_result):
     result = make_result("run", mrr=[0.1])
     with pytest.raises(ConfigurationError, match="run does not have the metric 'map'; it has: mrr"):

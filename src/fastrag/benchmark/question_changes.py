@@ -42,7 +42,7 @@ class Repeats:
         questions: Those with at least two scores.
         flaky: Those of them whose scores disagree.
         sd_within: Standard deviation of scores about their own question's mean (pooled over questions, divisor:
-            scores less questions); None without repeats.
+            scores less questions); None without repeats, and where no float is so large.
     """
 
     questions: int
@@ -125,7 +125,8 @@ def repeats_of(
         deviations += [score - mean for score in scores]
     freedom = len(deviations) - len(repeated)
     # hypot scales: no square is too large or too small for it.
-    return Repeats(len(repeated), flaky, math.hypot(*deviations) / math.sqrt(freedom))
+    sd = math.hypot(*deviations) / math.sqrt(freedom)
+    return Repeats(len(repeated), flaky, sd if math.isfinite(sd) else None)
 
 
 def _checked(results: Sequence[BenchmarkResult], metric: str, passing: float | None, tolerance: float) -> bool:
