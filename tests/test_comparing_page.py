@@ -23,8 +23,9 @@ def test_every_exit_code_and_condition_is_explained():
 
 
 def test_every_option_it_names_is_one(capsys):
-    with pytest.raises(SystemExit):
-        main(["compare", "--help"])
+    for command in ("compare", "show"):
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
     known = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
     known |= {"--fastrag-update-baseline", "--fastrag-results"}
     assert set(re.findall(r"--[a-z][a-z-]+", PAGE)) - known == set()

@@ -39,6 +39,7 @@ def print_ranking(ranking: Ranking, console: Console, without_metric: Sequence[B
     print_line(console, first, "bold")
     for line in others:
         print_line(console, line)
+    console.print()
     results = [entry.result for entry in ranking.entries]
     form = _format(results, ranking.metric)
     with_bounds = any(_bounds(entry, form) not in ("", ABSENT) for entry in ranking.entries)

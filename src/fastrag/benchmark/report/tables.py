@@ -56,9 +56,10 @@ def print_line(console: Console, text: str, style: str = "") -> None:
 
 
 def print_legend(console: Console, sentences: Sequence[str]) -> None:
-    """Print what stands in a table, in short lines."""
+    """Print what stands in a table, in short lines, and a blank one."""
     for line in textwrap.wrap(" ".join(sentences), min(_LEGEND_WIDTH, console.width), break_on_hyphens=False):
         console.print(cell(line, console, "dim"))
+    console.print()
 
 
 def cell(text: str, console: Console, style: str = "", *, most: int = 160) -> Text:
