@@ -18,7 +18,8 @@ def require_int(name: str, value: object, *, at_least: int, at_most: int | None 
     Raises:
         ConfigurationError: It is something else (a bool included).
     """
-    if isinstance(value, bool) or not isinstance(value, int) or not at_least <= value <= (at_most or value):
+    most = math.inf if at_most is None else at_most
+    if isinstance(value, bool) or not isinstance(value, int) or not at_least <= value <= most:
         limits = f"of at least {at_least}" if at_most is None else f"from {at_least} to {at_most}"
         raise ConfigurationError(f"{name} must be a whole number {limits}, not {shown(value)}")
     return value

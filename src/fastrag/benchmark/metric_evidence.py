@@ -22,7 +22,7 @@ class MetricEvidence:
     Attributes:
         metric: Its name.
         mean: Of the measured scores, those of one question (or group) averaged first; None where there are none.
-        interval: Of the mean, over ``groups`` values; None below two.
+        interval: Of the mean, over ``groups`` values; None below two, and where no float is as large as its ends.
         questions: Measured at least once.
         groups: Independent values that the interval rests on: questions, or the groups that were given.
         coverage: How much was measured, and why the rest was not.
@@ -63,10 +63,26 @@ def describe(
             are 0 or 1, else Student's t.
         level: Of the intervals, between 0 and 1.
         ranges: As in `compare`.
-        seed: Of the bootstrap.
+        seed: Of the bootstrap, at least 0.
+
+    Returns:
+        Metric -> what is known of it.
 
     Raises:
-        ConfigurationError: The result does not have a metric, or an argument is out of its range.
+        ConfigurationError: The result has no samples or not the metric, or an argument is of a wrong type or out of
+            its range.
+
+    >>> from datetime import UTC, datetime
+    >>> from fastrag.benchmark import DistributionSummary, SampleResult, StatusCounts
+    >>> scores = [0.2, 0.5, None, 0.3]
+    >>> samples = [SampleResult(f"q{i}", "successful", {"mrr": score}) for i, score in enumerate(scores)]
+    >>> summary = {"mrr": DistributionSummary.of(scores)}
+    >>> result = BenchmarkResult("run", datetime.now(UTC), StatusCounts(3, 0, 1), summary, samples, 1.0, {"mrr": True})
+    >>> found = describe(result)["mrr"]
+    >>> round(found.mean, 3), round(found.interval.low, 3), round(found.interval.high, 3), found.coverage.share
+    (0.333, -0.046, 0.713, 0.75)
+    >>> found.bounds
+    Bounds(worst=0.25, best=0.5)
     """
     require_samples(result)
     names = list(result.summary) if metrics is None else require_metrics(metrics, [result])

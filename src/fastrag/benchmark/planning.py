@@ -18,7 +18,7 @@ from fastrag.errors import ConfigurationError
 
 _MOST_QUESTIONS = 10**12
 _MOST_COMPARISONS = 10**6
-# From the normal approximation, which is close where the number is large.
+# It takes as many, by the normal approximation, which is close where the number is large.
 _SMALLEST_D_Z = math.sqrt(40 / _MOST_QUESTIONS)
 _LARGEST_D_Z = 1e100
 # Above, the noncentral t distribution of scipy sometimes does not converge.
@@ -101,7 +101,7 @@ def questions_needed(
             ``alpha / comparisons``, the level of the strictest of Holm's steps.
 
     Raises:
-        ConfigurationError: An argument is out of its range, or the effect is too small to plan for.
+        ConfigurationError: An argument is of a wrong type or out of its range, or the effect is too small to plan for.
 
     >>> questions_needed(0.2), questions_needed(0.02, sd=0.1), questions_needed(0.2, comparisons=10)
     (199, 199, 337)
@@ -122,7 +122,7 @@ def detectable_difference(
 
     Args:
         sd: Standard deviation of the questions' differences: ``sd_difference`` of a comparison.
-        n: Questions.
+        n: Questions, from 1 to 10**12.
         power: Between ``alpha`` and 1.
         alpha: As in `compare`.
         comparisons: As in `questions_needed`.
@@ -131,7 +131,7 @@ def detectable_difference(
         None below n = 2 and where ``sd`` is 0: nothing can be said then; and where it is beyond every float.
 
     Raises:
-        ConfigurationError: An argument is out of its range.
+        ConfigurationError: An argument is of a wrong type or out of its range.
 
     >>> round(detectable_difference(0.3, 100), 4)
     0.0849
@@ -175,7 +175,19 @@ def smallest_detectable(
         have the same score, and where n is 1.
 
     Raises:
-        ConfigurationError: An argument is out of its range, or the result does not have a metric.
+        ConfigurationError: An argument is of a wrong type or out of its range, or the result has no samples or not
+            the metric.
+
+    >>> from datetime import UTC, datetime
+    >>> from fastrag.benchmark import DistributionSummary, SampleResult, StatusCounts
+    >>> scores = [0.2, 0.5, 1.0, 0.3]
+    >>> samples = [SampleResult(f"q{i}", "successful", {"mrr": score}) for i, score in enumerate(scores)]
+    >>> summary = {"mrr": DistributionSummary.of(scores)}
+    >>> pilot = BenchmarkResult("pilot", datetime.now(UTC), StatusCounts(4, 0, 0), summary, samples, 1.0, {"mrr": True})
+    >>> for n in (50, 200):
+    ...     print(n, round(smallest_detectable(pilot, n, correlation=0.5)["mrr"], 3))
+    50 0.144
+    200 0.071
     """
     require_samples(result)
     names = list(result.summary) if metrics is None else require_metrics(metrics, [result])

@@ -113,6 +113,14 @@ def repeats_of(
     Raises:
         ConfigurationError: The run has no samples or not the metric, or an argument is of a wrong type or out of its
             range.
+
+    >>> from datetime import UTC, datetime
+    >>> from fastrag.benchmark import DistributionSummary, StatusCounts
+    >>> samples = [SampleResult("Why?", "successful", {"mrr": score}) for score in (0.5, 1.0)]
+    >>> summary = {"mrr": DistributionSummary.of([0.5, 1.0])}
+    >>> result = BenchmarkResult("run", datetime.now(UTC), StatusCounts(2, 0, 0), summary, samples, 1.0, {"mrr": True})
+    >>> repeats_of(result, "mrr").flaky, repeats_of(result, "mrr", passing=0.5).flaky
+    (('Why?',), ())
     """
     higher = _checked([result], metric, passing, tolerance)
     repeated = {question: scores for question, scores in scores_by_question(result, metric).items() if len(scores) > 1}

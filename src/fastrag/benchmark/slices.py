@@ -128,6 +128,18 @@ def compare_slices(
 
     Raises:
         ConfigurationError: See `compare`; no question of the baseline is in a group.
+
+    >>> from datetime import UTC, datetime
+    >>> from fastrag.benchmark import StatusCounts
+    >>> def result(name, scores):
+    ...     samples = [SampleResult(f"q{i}", "successful", {"mrr": score}) for i, score in enumerate(scores)]
+    ...     summary = {"mrr": DistributionSummary.of(scores)}
+    ...     return BenchmarkResult(name, datetime.now(UTC), StatusCounts(8, 0, 0), summary, samples, 1.0, {"mrr": True})
+    >>> old = result("old", [0.2, 0.5, 0.3, 0.25, 0.9, 0.7, 0.5, 0.1])
+    >>> new = result("new", [0.5, 0.75, 0.5, 0.5, 0.8, 0.9, 0.5, 0.0])
+    >>> topics = {f"q{i}": "short" if i < 4 else "long" for i in range(8)}
+    >>> {topic: found.of("mrr").verdict for topic, found in compare_slices(old, new, groups=topics).items()}
+    {'long': 'no difference shown', 'short': 'better'}
     """
     settings = settings_for(
         baseline,
