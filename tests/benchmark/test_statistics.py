@@ -70,6 +70,19 @@ def test_the_bootstrap_knows_its_seed_and_no_order():
     assert one.high > plain.high
 
 
+def test_the_bootstrap_is_bias_corrected_and_accelerated():
+    scores = sorted(np.random.default_rng(2).exponential(1, 60).tolist())
+    found = bootstrap_interval(scores, seed=1)
+    # Efron 1987: the quantiles of the resampled means, moved by their bias (z0) and by the skew of the scores (a).
+    resampled = np.random.default_rng(9).choice(scores, (20_000, 60)).mean(axis=1)
+    z0 = stats.norm.ppf((resampled < np.mean(scores)).mean())
+    off = np.mean(scores) - np.array(scores)
+    a = -(off**3).sum() / (6 * (off**2).sum() ** 1.5)
+    moved = stats.norm.cdf(z0 + (z0 + stats.norm.ppf([0.025, 0.975])) / (1 - a * (z0 + stats.norm.ppf([0.025, 0.975]))))
+    assert (found.low, found.high) == pytest.approx(np.quantile(resampled, moved), abs=0.005)
+    assert found.high > np.quantile(resampled, 0.975) + 0.015
+
+
 def test_the_bootstrap_where_there_is_little():
     assert bootstrap_interval([1.0, None]) is None
     assert bootstrap_interval([1.0, math.inf, 2.0]) is None
