@@ -15,6 +15,7 @@ from fastrag.benchmark.arguments import (
     require_probability,
     require_result,
     require_results,
+    require_share,
 )
 from fastrag.benchmark.assembly import count_statuses
 from fastrag.benchmark.comparison import compare_families
@@ -185,6 +186,7 @@ def rank_slices(
     Raises:
         ConfigurationError: See `rank`; no question with a score is in a group.
     """
+    require_share("min_coverage", min_coverage)
     alpha = require_probability("alpha", alpha)
     sliced = [slice_result(result, groups) for result in require_results(results)]
     require_metric(metric, [])
