@@ -92,8 +92,7 @@ WRONG = {
     },
     ("describe", "smallest_detectable"): {"metrics": [*NOT_LISTS, [], [1], [["ndcg@10"]], ["ndgc@10"]]},
     ("rank_slices", "question_changes", "repeats_of"): {"metric": NOT_METRICS},
-    ("compare", "compare_slices", "rank_slices"): {"alpha": NOT_PROBABILITIES},
-    ("compare", "compare_slices", "rank_slices"): {"min_coverage": NOT_SHARES},
+    ("compare", "compare_slices", "rank_slices"): {"alpha": NOT_PROBABILITIES, "min_coverage": NOT_SHARES},
     ("compare", "compare_slices", "rank", "rank_slices", "describe"): {"ranges": NOT_RANGES},
     ("compare_slices", "rank_slices", "slice_result"): {"groups": NOT_GROUPS},
     ("describe",): {"groups": NOT_GROUPS[1:], "method": ["x", 5, ["t"], np.array([1, 2])]},
@@ -110,7 +109,7 @@ WRONG = {
     ("smallest_detectable",): {"correlation": [*NOT_NUMBERS, None, -0.1, 1]},
     ("question_changes", "repeats_of"): {"passing": NOT_NUMBERS, "tolerance": [*NOT_NUMBERS, None, -1]},
     ("question_groups",): {
-        "samples": [None, 5, "text", ["a"], [{"topic": "x"}], EvalSample("a")],
+        "samples": [None, 5, "text", [], ["a"], [{"topic": "x"}], EvalSample("a"), [EvalSample("a", metadata=None)]],
         "key": [None, 5, "", ["topic"], "other"],
     },
     ("calibrate",): {
@@ -173,7 +172,11 @@ def test_a_wrong_argument_is_refused(functions, function, argument, values):
         ("compare", {"seed": -1}, "seed must be a whole number of at least 0, not -1"),
         ("compare_slices", {"groups": [1]}, "question -> group, as question_groups() makes it of samples, not [1]"),
         ("compare_slices", {"groups": {"q0": 1}}, "groups must be texts, of questions that are texts, not 'q0': 1"),
-        ("question_groups", {"samples": ["q0"]}, "samples must be EvalSample objects, not 'q0'"),
+        (
+            "question_groups",
+            {"samples": ["q0"]},
+            "these samples cannot be grouped:\n- samples must be EvalSample objects; '0 (str)' of 1",
+        ),
         ("describe", {"level": 95}, "level must be a number between 0 and 1"),
         ("describe", {"method": "magic"}, "method must be one of t, wilson, bootstrap, not 'magic'"),
         ("questions_needed", {"effect": 0}, "an effect of 0 is too small against sd=1.0 for any number of questions"),

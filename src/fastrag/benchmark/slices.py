@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from fastrag._support.checks import require_list, require_text, shown
+from fastrag._support.checks import require_list, require_text
 from fastrag.benchmark.arguments import (
     require_groups,
     require_metric,
@@ -18,6 +18,7 @@ from fastrag.benchmark.arguments import (
     require_share,
 )
 from fastrag.benchmark.assembly import count_statuses
+from fastrag.benchmark.checks import sample_problems
 from fastrag.benchmark.comparison import compare_families
 from fastrag.benchmark.comparison_records import Comparison
 from fastrag.benchmark.comparison_settings import settings_for
@@ -34,17 +35,18 @@ def question_groups(samples: Iterable[EvalSample], key: str) -> dict[str, str]:
     """Question -> ``str`` of its sample's ``metadata[key]``; samples without the key are left out.
 
     Raises:
-        ConfigurationError: No sample has the key, two samples with the same question differ in it, or an argument is
-            of a wrong type.
+        ConfigurationError: No sample has the key, two samples with the same question differ in it, they are no samples
+            that a Benchmark takes, or ``key`` is no text.
 
     >>> question_groups([EvalSample("Why?", metadata={"topic": "causes"}), EvalSample("How?")], "topic")
     {'Why?': 'causes'}
     """
     require_text("key", key)
+    listed = require_list("samples", samples, of="EvalSample")
+    if problems := sample_problems(listed):
+        raise ConfigurationError("\n- ".join(["these samples cannot be grouped:", *problems]))
     groups: dict[str, str] = {}
-    for sample in require_list("samples", samples, of="EvalSample"):
-        if not isinstance(sample, EvalSample):
-            raise ConfigurationError(f"samples must be EvalSample objects, not {shown(sample)}")
+    for sample in listed:
         if key not in sample.metadata:
             continue
         group = str(sample.metadata[key])
