@@ -230,8 +230,8 @@ def test_best_names_ties_and_shows_rivals(tmp_path, capsys):
     assert main(["best", str(tmp_path), "--metric", "m"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("best by m: hybrid\n  tied with it, for no difference is shown: hybrid-reranked\n")
-    assert [line.split()[:2] for line in out.splitlines() if line.startswith("  1=")] == [
-        ["1=", "hybrid"], ["1=", "hybrid-reranked"],
+    assert [line.split()[:2] for line in out.splitlines() if line.startswith("  =1")] == [
+        ["=1", "hybrid"], ["=1", "hybrid-reranked"],
     ]  # fmt: skip
 
 

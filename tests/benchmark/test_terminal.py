@@ -1,6 +1,7 @@
 """The table shows n, coverage and an interval beside every mean, and fits 80 columns."""
 
 import io
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -108,7 +109,8 @@ def test_a_metric_that_aggregates_in_its_own_way_is_named():
 def test_the_direction_is_said_where_lower_is_better(make_result):
     text = shown(make_result("r", quality=[0.5], latency_ms=[3.0], higher={"latency_ms": False}))
     assert "\nquality\n" in text
-    assert "\nlatency_ms (lower is better)\n" in text
+    assert "\nlatency_ms\n" in text
+    assert "\nLower is better: latency_ms. " in text
 
 
 def test_failures_are_listed_by_reason():
@@ -126,26 +128,68 @@ def test_reasons_that_differ_only_in_the_metric_are_one():
     assert "  1 x metric_error: KeyError: 'x' (b)" in text
 
 
+def cells_of(text):
+    """The rows of a table with one metric, by their headings; names, which may be folded, without spaces."""
+    lines = [re.split(" {2,}", line.strip()) for line in text[: text.index("n: questions measured")].splitlines()]
+    rows = []
+    for name, *numbers in lines[3:]:
+        if numbers:
+            rows.append(dict(zip(lines[0], ["", *numbers], strict=True)))
+        rows[-1]["run"] += name.replace(" ", "")
+    return rows
+
+
 @pytest.mark.parametrize("metric", ["ndcg@10", "latency_ms", "cost_usd"])
 @pytest.mark.parametrize("missing", [0, 15])
-@pytest.mark.parametrize("name", ["hybrid-rrf60-extractive", "n" * 200, "検索パイプライン基準実験" * 4, "a b " * 60])
-def test_fits_80_columns(metric, missing, name):
+@pytest.mark.parametrize("name", ["hybrid-rrf60-extractive", "n" * 150, "検索パイプライン基準実験" * 4, "a b " * 37])
+def test_fits_80_columns_with_whole_names_and_numbers(metric, missing, name):
     scale = {"ndcg@10": 1, "latency_ms": 4000, "cost_usd": 0.0001}[metric]
     scores = [scale * x / 200 for x in range(200)] + [None] * missing
-    text = shown(*(a_result(f"{name}-{i}", scores, metric=metric) for i in range(4)))
+    results = [a_result(f"{name}-{i}", scores, metric=metric) for i in range(4)]
+    text = shown(*results)
     assert max(map(cell_len, text.splitlines())) <= 80
-    assert not any(line.endswith(" ") for line in text[: text.index("n: questions measured")].splitlines())
+    assert cells_of(text) == cells_of(shown(*results, width=300))
+    assert [row["run"] for row in cells_of(text)] == [f"{name}-{i}".replace(" ", "") for i in range(4)]
+
+
+def test_a_name_that_is_too_long_keeps_both_ends():
+    text = shown(a_result("n" * 300 + "-1", [0.5, 0.25]))
+    assert max(map(len, text.splitlines())) <= 80
+    [row] = cells_of(text)
+    assert row["run"].startswith("nnnn")
+    assert row["run"].endswith("nn-1")
+
+
+@pytest.mark.parametrize(("width", "gone"), [(70, set()), (66, {"p50"}), (60, {"p50", "p95"}), (40, {"p50", "p95"})])
+def test_quantiles_give_way_and_numbers_stay_whole_where_it_is_narrow(width, gone):
+    result = a_result("r", [x / 200 for x in range(200)] + [None])
+    text = shown(result, width=width)
+    [row], [everything] = cells_of(text), cells_of(shown(result, width=300))
+    assert everything.keys() - row.keys() == gone
+    assert row.items() <= everything.items()
+    assert width == 40 or max(map(len, text.splitlines())) <= width
 
 
 @pytest.mark.parametrize("scale", [1e300, 1e-300])
-def test_numbers_of_any_size_fit(scale):
-    text = shown(a_result("r", [scale * x / 200 for x in range(200)] + [None], metric="own"))
-    assert max(map(cell_len, text.splitlines())) <= 80
+def test_numbers_of_any_size_fit_beside_bounds(make_result, scale):
+    scores = [x / 200 for x in range(200)]
+    result = make_result("n" * 50, **{"ndcg@10": [*scores, None], "own": [scale * x for x in [*scores, 1]]})
+    lines, wide = shown(result).splitlines(), shown(result, width=300).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0].split()[-2:] == ["worst..best", "p95"]
+    mean, interval, n, coverage, _, p95 = wide[wide.index("own") + 1].split()[1:]
+    assert lines[lines.index("own") + 1].split()[1:] == [mean, interval, n, coverage, p95]
+
+
+def test_no_spaces_at_the_end_of_lines_in_files():
+    text = shown(a_result("r", [0.5, None]))
+    assert [line for line in text[: text.index("\n\n")].splitlines() if line.endswith(" ")] == []
 
 
 def test_thirty_metrics(make_result):
     text = shown(make_result("r", **{f"metric_{i}": [0.5, 0.25] for i in range(30)}))
     assert [line for line in text.splitlines() if line.startswith("metric_")] == [f"metric_{i}" for i in range(30)]
+    assert max(map(cell_len, text.splitlines())) <= 80
 
 
 def test_hostile_names_and_errors_stay_text():

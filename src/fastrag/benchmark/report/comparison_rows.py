@@ -8,7 +8,16 @@ from typing import TypeVar
 
 from fastrag.benchmark.comparison_records import Comparison, Coverage, MetricComparison
 from fastrag.benchmark.gate import GateReport
-from fastrag.benchmark.report.texts import heading, number, number_format, one_line, percentage, questions, short, span
+from fastrag.benchmark.report.texts import (
+    lower_is_better,
+    number,
+    number_format,
+    one_line,
+    percentage,
+    questions,
+    short,
+    span,
+)
 
 _QUESTIONS_NAMED = 3
 
@@ -47,7 +56,7 @@ def columns(comparison: Comparison) -> tuple[str, ...]:
 
 
 def rows_by_metric(comparison: Comparison) -> Iterator[tuple[str, list[Row]]]:
-    """Each metric's heading and rows: the baseline over the questions compared, then what is compared with it."""
+    """Each metric and its rows: the baseline over the questions compared, then what is compared with it."""
     for metric in comparison.metrics:
         found = [one for one in comparison.comparisons if one.metric == metric]
         if not found:
@@ -71,7 +80,7 @@ def rows_by_metric(comparison: Comparison) -> Iterator[tuple[str, list[Row]]]:
                 rows.append(above)
                 baseline = above
             rows.append(_row(one, form))
-        yield heading(metric, higher_is_better=found[0].higher_is_better), rows
+        yield metric, rows
 
 
 def notes(comparison: Comparison) -> list[str]:
@@ -105,7 +114,9 @@ def notes(comparison: Comparison) -> list[str]:
 def legend(comparison: Comparison) -> list[str]:
     """What the columns are, in sentences."""
     tests = "1 test" if comparison.family_size == 1 else f"{comparison.family_size} tests"
+    lower = dict.fromkeys(one.metric for one in comparison.comparisons if not one.higher_is_better)
     return [
+        *lower_is_better(lower),
         "mean: over the n questions that both measured.",
         "diff: run minus baseline, each with its own interval.",
         f"p: paired t, adjusted for {tests} (Holm).",

@@ -23,7 +23,6 @@ def print_comparison(comparison: Comparison, console: Console, gate: GateReport 
 
     Characters that the console's encoding does not have are shown as ``?``.
     """
-    first, *middle, last = columns(comparison)
     rows: list[str | tuple[Text, ...]] = []
     for metric, rows_of_metric in rows_by_metric(comparison):
         rows.append(metric)
@@ -31,7 +30,11 @@ def print_comparison(comparison: Comparison, console: Console, gate: GateReport 
             *cells, verdict = (cell(text, console) for text in row.cells)
             verdict.style = _STYLES.get(row.verdict, "")
             rows.append((*cells, verdict))
-    print_table(console, [Column(first, folds=True), *map(Column, middle), Column(last, folds=True)], rows)
+    # The reasons have p, and how many questions were better, the same and worse.
+    headings = [
+        Column(name, folds=name in ("run", "verdict"), optional=name in ("p", "n")) for name in columns(comparison)
+    ]
+    print_table(console, headings, rows)
     print_legend(console, legend(comparison))
     for line in notes(comparison):
         print_line(console, line)

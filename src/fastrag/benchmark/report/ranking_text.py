@@ -11,8 +11,8 @@ from fastrag.benchmark.report.missing import trouble_lines, unmeasurable_lines
 from fastrag.benchmark.report.tables import Column, cell, print_legend, print_line, print_table
 from fastrag.benchmark.report.texts import (
     ABSENT,
-    heading,
     listed,
+    lower_is_better,
     number,
     number_format,
     percentage,
@@ -24,7 +24,6 @@ from fastrag.benchmark.results import BenchmarkResult
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.text import Text
 
 
 def print_ranking(ranking: Ranking, console: Console, without_metric: Sequence[BenchmarkResult] = ()) -> None:
@@ -45,7 +44,7 @@ def print_ranking(ranking: Ranking, console: Console, without_metric: Sequence[B
     with_bounds = any(_bounds(entry, form) not in ("", ABSENT) for entry in ranking.entries)
     columns = [Column("rank"), Column("run", folds=True), *map(Column, ("mean", "95 % interval", "cov"))]
     columns += [Column("worst..best")] if with_bounds else []
-    rows: list[str | tuple[Text, ...]] = [heading(ranking.metric, higher_is_better=ranking.higher_is_better)]
+    rows = []
     for entry, interval in zip(ranking.entries, mean_intervals(ranking), strict=True):
         bounds = (_bounds(entry, form),) if with_bounds else ()
         texts = (
@@ -57,7 +56,7 @@ def print_ranking(ranking: Ranking, console: Console, without_metric: Sequence[B
             *bounds,
         )
         rows.append(tuple(cell(text, console) for text in texts))
-    print_table(console, columns, rows, indent=0)
+    print_table(console, columns, rows)
     print_legend(console, _legend(ranking, with_bounds=with_bounds))
     for name, reason in [
         *((entry.result.name, entry.reason) for entry in ranking.entries if entry.reason is not None),
@@ -108,7 +107,7 @@ def _place(entry: RankedResult, ranking: Ranking) -> str:
     if entry.rank is None:
         return ABSENT
     is_tied = sum(other.rank == entry.rank for other in ranking.entries) > 1
-    return f"{entry.rank}=" if is_tied else f"{entry.rank} "
+    return f"={entry.rank}" if is_tied else str(entry.rank)
 
 
 def _bounds(entry: RankedResult, form: str) -> str:
@@ -129,6 +128,7 @@ def _format(results: Sequence[BenchmarkResult], metric: str) -> str:
 
 def _legend(ranking: Ranking, *, with_bounds: bool) -> list[str]:
     sentences = [
+        *lower_is_better([] if ranking.higher_is_better else [ranking.metric]),
         "rank: 1 + the number of results that are better, =: tied.",
         f"Better: by a paired t test of each two results, adjusted for all pairs (Holm), at {ranking.alpha:g}; what "
         "a result failed on counts against it.",

@@ -2,52 +2,70 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from fastrag.benchmark.report.texts import one_line
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.text import Text
 
 _NARROWEST = 10
-_LEGEND_WIDTH = 79
+_GAP = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """How a column is laid out; one that ``folds`` takes what the others leave, and holds texts, not numbers."""
+    """A column of numbers, or of texts that ``folds`` and so takes what the others leave.
+
+    What is ``optional`` gives way, the first such column first, where the console is too narrow for all of them.
+    """
 
     heading: str
     folds: bool = False
+    optional: bool = False
 
 
-def print_table(
-    console: Console, columns: Sequence[Column], rows: Sequence[str | tuple[Text, ...]], *, indent: int = 2
-) -> None:
+def print_table(console: Console, columns: Sequence[Column], rows: Sequence[str | tuple[Text, ...]]) -> None:
     """Print rows of cells under their columns' headings; a row that is a ``str`` heads those below it.
 
-    Rich's own table has no cell across columns, and fills every line up with spaces.
+    No number is folded or cut: on a console that is too narrow even without the optional columns, lines are longer.
     """
+    from rich import box
+    from rich.padding import Padding
+    from rich.table import Table
     from rich.text import Text
 
     bodies = [row for row in rows if not isinstance(row, str)]
-    widths, gap = _widths(console.width, columns, bodies, indent)
-    headings = tuple(Text(column.heading) for column in columns)
-    for line in _laid_out(console, columns, headings, widths, gap, indent=0):
-        console.print(line)
-    rule = "-" if is_plain(console) else "\u2500"
-    console.print(Text(rule * min(console.width, sum(widths) + gap * (len(widths) - 1))))
+    shown = list(range(len(columns)))
+    least = [_least_width(column, [row[i] for row in bodies]) for i, column in enumerate(columns)]
+    for i, column in enumerate(columns):
+        if column.optional and _width(least[i] for i in shown) > console.width:
+            shown.remove(i)
+    width = _width(least[i] for i in shown)
+
+    plain_head = box.Box(str(box.SIMPLE_HEAD).replace("\u2500", "-"), ascii=True)
+    table = Table(
+        box=plain_head if is_plain(console) else box.SIMPLE_HEAD,
+        padding=(0, _GAP - 1, 0, 0),
+        pad_edge=False,
+        show_edge=False,
+        header_style="",
+        width=width if width > console.width else None,
+    )
+    for column in (columns[i] for i in shown):
+        justify: Literal["left", "right"] = "left" if column.folds else "right"
+        table.add_column(Text(column.heading), justify=justify, overflow="fold", no_wrap=not column.folds)
+    indent = 2 if len(bodies) < len(rows) else 0
     for row in rows:
         if isinstance(row, str):
-            for line in cell(row, console, "bold").wrap(console, console.width, overflow="fold"):
-                console.print(line)
+            table.add_row(cell(row, console, "bold"))
         else:
-            for line in _laid_out(console, columns, row, widths, gap, indent=indent):
-                console.print(line)
+            first, *others = (row[i] for i in shown)
+            table.add_row(Padding(first, (0, 0, 0, indent)), *others)
+    _print_folded(console, table)
 
 
 def print_line(console: Console, text: str, style: str = "") -> None:
@@ -56,9 +74,8 @@ def print_line(console: Console, text: str, style: str = "") -> None:
 
 
 def print_legend(console: Console, sentences: Sequence[str]) -> None:
-    """Print what stands in a table, in short lines, and a blank one."""
-    for line in textwrap.wrap(" ".join(sentences), min(_LEGEND_WIDTH, console.width), break_on_hyphens=False):
-        console.print(cell(line, console, "dim"))
+    """Print what stands in a table, and a blank line."""
+    _print_folded(console, cell(" ".join(sentences), console, "dim", most=4_000))
     console.print()
 
 
@@ -81,54 +98,20 @@ def is_plain(console: Console) -> bool:
     )
 
 
-def _widths(
-    most: int, columns: Sequence[Column], rows: Sequence[tuple[Text, ...]], indent: int
-) -> tuple[list[int], int]:
-    """The width of each column, and of the space between two."""
-    widths = []
-    for index, column in enumerate(columns):
-        indents = [indent if index == 0 else 0] * len(rows)
-        cells = [row[index].cell_len + more for row, more in zip(rows, indents, strict=True)]
-        widths.append(max([len(column.heading), *cells]))
-    for gap in (2, 1):
-        over = sum(widths) + gap * (len(widths) - 1) - most
-        if over <= 0:
-            break
-    # The widest text gives way first.
-    while over > 0:
-        index = max((i for i, column in enumerate(columns) if column.folds), key=lambda i: widths[i])
-        if widths[index] <= _NARROWEST:
-            break
-        widths[index] -= 1
-        over -= 1
-    return widths, gap
+def _least_width(column: Column, cells: Iterable[Text]) -> int:
+    return _NARROWEST if column.folds else max([len(column.heading), *(text.cell_len for text in cells)])
 
 
-def _laid_out(
-    console: Console,
-    columns: Sequence[Column],
-    cells: Sequence[Text],
-    widths: Sequence[int],
-    gap: int,
-    *,
-    indent: int,
-) -> list[Text]:
-    from rich.text import Text
+def _width(columns: Iterable[int]) -> int:
+    return sum(width + _GAP for width in columns) - _GAP
 
-    folded = [
-        list(text.wrap(console, width - (indent if index == 0 else 0), overflow="fold")) if column.folds else [text]
-        for index, (column, text, width) in enumerate(zip(columns, cells, widths, strict=True))
-    ]
-    lines = []
-    for number in range(max(map(len, folded))):
-        line = Text(" " * indent)
-        start = 0
-        for column, parts, width in zip(columns, folded, widths, strict=True):
-            part = parts[number] if number < len(parts) else Text("")
-            room = start + width - part.cell_len if not column.folds else max(start, line.cell_len)
-            line.append(" " * (room - line.cell_len))
-            line.append_text(part)
-            start += width + gap
-        line.rstrip()
-        lines.append(line)
-    return lines
+
+def _print_folded(console: Console, what: RenderableType) -> None:
+    """Print lines of the console's width, also where it would not fold any."""
+    if not is_plain(console):
+        console.print(what, soft_wrap=False, crop=False)
+        return
+    with console.capture() as drawn:
+        console.print(what, soft_wrap=False, crop=False)
+    # Rich fills lines up with spaces, which no file needs.
+    console.out("\n".join(line.rstrip() for line in drawn.get().split("\n")), end="", highlight=False)

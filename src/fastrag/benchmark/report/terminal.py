@@ -12,7 +12,7 @@ from fastrag.benchmark.pairing import agreed_direction
 from fastrag.benchmark.report.evidence import evidence_of
 from fastrag.benchmark.report.missing import own_mean_lines, trouble_lines, unmeasurable_lines
 from fastrag.benchmark.report.tables import Column, cell, print_legend, print_line, print_table
-from fastrag.benchmark.report.texts import ABSENT, heading, number, number_format, percentage, span
+from fastrag.benchmark.report.texts import ABSENT, lower_is_better, number, number_format, percentage, span
 from fastrag.benchmark.results import BenchmarkResult
 
 if TYPE_CHECKING:
@@ -38,14 +38,18 @@ def print_results(
     every_row = [row for rows in sections.values() for row in rows]
     with_bounds = any(row.bounds not in ("", ABSENT) for row in every_row)
     columns = [Column("run", folds=True), *map(Column, ("mean", "95 % interval", "n", "cov"))]
-    columns += map(Column, (["worst..best"] if with_bounds else []) + ["p50", "p95"])
+    columns += [Column("worst..best")] if with_bounds else []
+    columns += [Column("p50", optional=True), Column("p95", optional=True)]
     body: list[str | tuple[Text, ...]] = []
+    lower = []
     for name, rows in sections.items():
         having = [result for result in results if name in result.summary]
-        body.append(heading(name, higher_is_better=agreed_direction(having[:1], name)))
+        if not agreed_direction(having[:1], name):
+            lower.append(name)
+        body.append(name)
         body += [tuple(cell(text, console) for text in row.cells(with_bounds=with_bounds)) for row in rows]
     print_table(console, columns, body)
-    print_legend(console, _legend(every_row, with_bounds=with_bounds))
+    print_legend(console, [*lower_is_better(lower), *_legend(every_row, with_bounds=with_bounds)])
     lines = unmeasurable_lines(results, metrics)
     for result in results:
         lines += [*trouble_lines(result), *own_mean_lines(result, metrics)]

@@ -94,9 +94,14 @@ def percentage(coverage: Coverage) -> str:
     return f"{100 * coverage.measured // coverage.measurable}%" if coverage.measurable else ABSENT
 
 
-def heading(metric: str, *, higher_is_better: bool) -> str:
-    """A metric's name, with its direction where that is not the usual one."""
-    return metric if higher_is_better else f"{metric} (lower is better)"
+def lower_is_better(metrics: Iterable[str]) -> list[str]:
+    """What a legend says of metrics whose direction is not the usual one.
+
+    >>> lower_is_better(["latency_ms", "cost_usd"]), lower_is_better([])
+    (['Lower is better: latency_ms, cost_usd.'], [])
+    """
+    names = ", ".join(map(short, metrics))
+    return [f"Lower is better: {names}."] if names else []
 
 
 def questions(count: int) -> str:
