@@ -399,5 +399,5 @@ def test_load_all_refuses_strangers(tmp_path):
         load_all([tmp_path])
     a_result().save(tmp_path / "a.json")
     (tmp_path / "package.json").write_text("{}")
-    with pytest.raises(ConfigurationError, match=r"package\.json.*\n.*move it out"):
+    with pytest.raises(ConfigurationError, match=r"package\.json: .*; move it out"):
         load_all([tmp_path])

@@ -325,6 +325,6 @@ def load_all(paths: Sequence[Path]) -> list[BenchmarkResult]:
                 results.append(load(file))
             except ConfigurationError as error:
                 raise ConfigurationError(
-                    f"{error}\nmove it out of the folder, or name the result files one by one"
+                    f"{error}; move it out of the folder, or name the result files one by one"
                 ) from error
     return results

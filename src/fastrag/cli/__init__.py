@@ -74,8 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        say(f"wrong usage: {message}\nTry: {self.prog} --help")
-        self.exit(2)
+        say(f"wrong usage: {message}")
+        self.exit(2, f"Try: {self.prog} --help\n")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -37,7 +37,10 @@ def print_line(text: str) -> None:
 
 def print_lines(text: str) -> None:
     """Print a text that may have several lines."""
-    console().print(_harmless(text))
+    from fastrag.benchmark.report.texts import one_line
+
+    lines = text.replace("\r\n", "\n").expandtabs(4).split("\n")
+    console().print("\n".join(one_line(line, most=_LONGEST_LINE) for line in lines))
 
 
 def print_json(value: Any) -> None:
@@ -46,12 +49,7 @@ def print_json(value: Any) -> None:
 
 
 def say(text: str) -> None:
-    """Write lines to stderr."""
-    sys.stderr.write(f"fastrag: {_harmless(text)}\n")
-
-
-def _harmless(text: str) -> str:
+    """Write one line to stderr, whatever is in it."""
     from fastrag.benchmark.report.texts import one_line
 
-    lines = text.replace("\r\n", "\n").expandtabs(4).split("\n")
-    return "\n".join(one_line(line, most=_LONGEST_LINE) for line in lines)
+    sys.stderr.write(f"fastrag: {one_line(text, most=_LONGEST_LINE)}\n")
