@@ -44,7 +44,7 @@ async def test_the_demonstration_twice(tmp_path, monkeypatch):
         assert result.summary["ndcg@10"].count == sum(bool(sample.relevant_ids) for sample in samples())
         assert result.summary["ndcg@10"].mean > 0.5
     assert results[-1].summary["token_f1"].mean > 0.1
-    assert "Best by ndcg@10: " in text
+    assert "\nbest by ndcg@10: " in text
     assert max(map(len, text.splitlines())) <= 80 + len(str(tmp_path))
 
     embedded = []

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastrag.benchmark import Benchmark, BenchmarkResult, Metric, best, compare
+from fastrag.benchmark import Benchmark, BenchmarkResult, Metric, rank
 from fastrag.benchmark.journal import journal_path
 from fastrag.benchmark.metrics import MRR, NDCG, HitRateAtK, LatencyMs, RecallAtK, TokenF1
+from fastrag.benchmark.report.ranking_text import verdict_lines
+from fastrag.benchmark.report.tables import print_line
 from fastrag.benchmark.report.terminal import print_results
 from fastrag.demo.corpus import documents, samples
 from fastrag.embedding import LocalEmbedder
@@ -59,24 +61,11 @@ async def run_demo(folder: Path, *, model_dir: Path | None, console: Console) ->
     console.print()
     print_results(results, console)
     console.print()
-    for line in _verdict(results):
-        console.print(line, markup=False)
+    for line in verdict_lines(rank(results, HEADLINE)):
+        print_line(console, line)
     console.print(f"Results are saved in {folder / 'results'}; see them again with:", markup=False)
     console.print(f"  fastrag show {folder / 'results'}", markup=False, soft_wrap=True)
     return results
-
-
-def _verdict(results: list[BenchmarkResult]) -> list[str]:
-    winner = best(results, HEADLINE)
-    lines = [
-        f"Best by {HEADLINE}: {winner.name} ({winner.summary[HEADLINE].mean:.3f}); against it, question by question:"
-    ]
-    rivals = [result for result in results if result is not winner]
-    for found in compare(winner, *rivals, metrics=[HEADLINE]).comparisons:
-        difference = "" if found.mean_difference is None else f"{found.mean_difference:+.3f}"
-        interval = f" ({found.interval.low:+.3f}..{found.interval.high:+.3f})" if found.interval else ""
-        lines.append(f"  {found.candidate:22} {difference}{interval}  {found.verdict}")
-    return lines
 
 
 async def _benchmark(store: LanceStore, embedder: LocalEmbedder, results_folder: Path) -> list[BenchmarkResult]:
