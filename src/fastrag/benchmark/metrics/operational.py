@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from abc import abstractmethod
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from fastrag._support.checks import require_text
+from fastrag._support.checks import require_number, require_text
 from fastrag._support.extras import import_extra
 from fastrag.benchmark.metrics.base import QueryOutcome
 from fastrag.benchmark.metrics.computed import ComputedMetric
@@ -112,8 +110,8 @@ class CostUsd(_TokenMetric):
                     "CostUsd needs a model, or both input_usd_per_million_tokens and output_usd_per_million_tokens"
                 )
             self._price = _fixed_price(
-                _require_price("input_usd_per_million_tokens", input_usd_per_million_tokens),
-                _require_price("output_usd_per_million_tokens", output_usd_per_million_tokens),
+                require_number("input_usd_per_million_tokens", input_usd_per_million_tokens, at_least=0),
+                require_number("output_usd_per_million_tokens", output_usd_per_million_tokens, at_least=0),
             )
         elif by_hand != (None, None):
             raise ConfigurationError(f"CostUsd takes a model or prices, not both: model={model!r}, prices={by_hand}")
@@ -122,12 +120,6 @@ class CostUsd(_TokenMetric):
 
     def _from_tokens(self, input_tokens: int, output_tokens: int) -> float:
         return self._price(input_tokens, output_tokens)
-
-
-def _require_price(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value) or value < 0:
-        raise ConfigurationError(f"{name} must be a finite number of at least 0, not {value!r}")
-    return float(value)
 
 
 def _fixed_price(usd_per_million_in: float, usd_per_million_out: float) -> _Price:
