@@ -84,6 +84,17 @@ def test_the_baseline_stands_once_above_its_candidates(make_result):
     ]  # fmt: skip
 
 
+def test_the_direction_is_said_where_lower_is_better(make_result):
+    assert "Lower is better" not in text_of(compare(make_result("old", OLD), make_result("new", NEW)))
+    slow, fast = (
+        make_result(name, a=scores, b=scores, c=scores, higher={"a": False, "c": False})
+        for name, scores in (("slow", NEW), ("fast", OLD))
+    )
+    found = compare(slow, fast)
+    assert "\nLower is better: a, c. " in text_of(found)
+    assert "\nLower is better: a, c. " in comparison_markdown(found)
+
+
 def test_what_cannot_be_measured_is_told_once_and_apart(make_result):
     old = make_result("old", a=[*OLD, "not applicable"], b=[*OLD, "not applicable"], c=[*OLD, 0.5])
     new = make_result("new", a=[*NEW, "not applicable"], b=[*NEW, "not applicable"], c=[*NEW, "not applicable"])

@@ -55,7 +55,7 @@ def comparison_markdown(comparison: Comparison, gate: GateReport | None = None) 
     lines += [f"- {escape(note, most=400)}" for note in found[:_NOTES_SHOWN]]
     if len(found) > _NOTES_SHOWN:
         lines.append(f"- and {len(found) - _NOTES_SHOWN} more")
-    lines += ["", escape(" ".join(legend(comparison)), most=400), "", "</details>", ""]
+    lines += ["", " ".join(escape(sentence, most=400) for sentence in legend(comparison)), "", "</details>", ""]
     return "\n".join(lines)
 
 
