@@ -14,11 +14,11 @@ def coverage(measured, measurable=100):
     )
 
 
-def one(verdict, *, metric="m", candidate="new", baseline="base", measured=100, base_measured=100, reason="because"):
+def one(verdict, *, metric="m", measured=100, base_measured=100, p_holm=0.0003, could_be_worse=False):
     return MetricComparison(
         metric=metric,
-        baseline=baseline,
-        candidate=candidate,
+        baseline="base",
+        candidate="new",
         higher_is_better=True,
         n=90,
         baseline_mean=0.5,
@@ -30,7 +30,7 @@ def one(verdict, *, metric="m", candidate="new", baseline="base", measured=100, 
         p_t=0.0001,
         p_permutation=0.0002,
         permutation_is_exact=False,
-        p_holm=0.0003,
+        p_holm=p_holm,
         d_z=0.5,
         wins=50,
         ties=30,
@@ -43,8 +43,9 @@ def one(verdict, *, metric="m", candidate="new", baseline="base", measured=100, 
         lost=(),
         gained=(),
         difference_bounds=Bounds(0.02, 0.12),
+        could_be_worse=could_be_worse or verdict == "worse",
         verdict=verdict,
-        reason=reason,
+        reason="because",
     )
 
 
@@ -76,11 +77,24 @@ def comparison(*ones, not_compared=()):
     ],
 )
 def test_each_verdict(verdict, worse, not_equivalent, not_better, strict):
-    found = comparison(one(verdict))
+    found = comparison(one(verdict, p_holm=None if verdict == "cannot say" else 0.0003))
     assert gate(found).exit_code == worse
     assert gate(found, fail_on="not-equivalent").exit_code == not_equivalent
     assert gate(found, fail_on="not-better").exit_code == not_better
     assert gate(found, strict=True).exit_code == strict
+
+
+def test_failures_that_might_hide_a_loss_keep_the_gate_shut():
+    for strict in (False, True):
+        assert gate(comparison(one("cannot say", could_be_worse=True)), strict=strict).exit_code == 4
+        assert gate(comparison(one("cannot say", could_be_worse=True, p_holm=None)), strict=strict).exit_code == 4
+    assert gate(comparison(one("equivalent", could_be_worse=True))).exit_code == 0
+
+
+def test_failures_that_might_hide_a_gain_do_not():
+    doubtful = comparison(one("cannot say"))
+    assert gate(doubtful).exit_code == gate(doubtful, strict=True).exit_code == 0
+    assert gate(doubtful, fail_on="not-equivalent").exit_code == gate(doubtful, fail_on="not-better").exit_code == 3
 
 
 @pytest.mark.parametrize("sides", [{"measured": 89}, {"base_measured": 89}])
@@ -91,14 +105,15 @@ def test_too_little_measured_never_passes(sides):
 
 
 def test_a_metric_that_nothing_could_be_measured_with_is_no_lack_of_coverage():
-    nothing = one("cannot say")
+    nothing = one("cannot say", p_holm=None)
     object.__setattr__(nothing, "candidate_coverage", Coverage(0, 0, 100, {"not_applicable": 100}))
     assert gate(comparison(nothing)).exit_code == 0
     assert gate(comparison(nothing), strict=True).exit_code == 5
 
 
 def test_the_worst_of_all_checks_counts():
-    low, lost, unknown = one("cannot say", measured=10), one("worse", metric="l"), one("cannot say", metric="u")
+    low, lost = one("cannot say", measured=10), one("worse", metric="l")
+    unknown = one("cannot say", metric="u", p_holm=None)
     assert gate(comparison(unknown, low, lost), strict=True).outcome == "regression"
     assert gate(comparison(unknown, low), strict=True).outcome == "coverage too low"
     assert gate(comparison(one("better"), unknown), strict=True).outcome == "cannot say"

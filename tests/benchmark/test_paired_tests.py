@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fastrag.benchmark.paired_tests import differences_of, equivalence_p, holm, paired_test, sign_flip_test
+from fastrag.benchmark.paired_tests import (
+    differences_of,
+    equivalence_of,
+    equivalence_p,
+    holm,
+    paired_test,
+    sign_flip_test,
+)
 
 CASES = Path(__file__).resolve().parents[3] / "shared" / "reference" / "ir" / "stats_cases.json"
 score = st.integers(0, 1000).map(lambda number: number / 1000)
@@ -157,6 +164,28 @@ def test_equivalence_agrees_with_two_tests_of_scipy():
         stats.ttest_1samp(differences, 0.05, alternative="less").pvalue,
     )
     assert equivalence_p(differences.mean(), differences.std(ddof=1), 50, 0.05) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [6, 9, 13])
+def test_equal_differences_are_decided_by_all_their_signs(n):
+    test = paired_test([0.25] * n, [0.75] * n)
+    assert test.p is None
+    assert test.deciding_p == sign_flip_test([0.5] * n).p == 2 / 2**n
+
+
+def test_too_few_equal_differences_decide_nothing_and_others_go_by_t():
+    assert paired_test([0.25] * 5, [0.75] * 5).deciding_p is None
+    assert paired_test([0.25] * 5, [0.25] * 5).deciding_p == 1.0
+    test = paired_test([0.2, 0.4, 0.5], [0.5, 0.6, 0.6])
+    assert test.deciding_p == test.p
+
+
+def test_equal_differences_are_equivalent_within_the_margin_only():
+    within, outside, few = (paired_test([0.25] * n, [0.25 + d] * n) for n, d in ((6, 0.125), (6, 0.25), (5, 0.125)))
+    assert [equivalence_of(test, 0.25) for test in (within, outside, few)] == [0.0, 1.0, None]
+    assert equivalence_of(paired_test([0.5], [0.5]), 0.25) is None
+    spread = paired_test([0.2, 0.4, 0.5], [0.5, 0.6, 0.6])
+    assert equivalence_of(spread, 0.25) == equivalence_p(spread.mean, spread.sd, 3, 0.25)
 
 
 def test_null_runs_are_called_different_no_more_often_than_stated():

@@ -1,14 +1,13 @@
 """rank() and best(): failing more can never win, ties are ties, and it is said why where nothing qualifies."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from fastrag.benchmark import BenchmarkResult, DistributionSummary, SampleResult, StatusCounts, best, rank
+from fastrag.benchmark import BenchmarkResult, DistributionSummary, SampleResult, StatusCounts, best, compare, rank
 from fastrag.benchmark.paired_tests import paired_test
 from fastrag.errors import ConfigurationError
 
@@ -50,10 +49,11 @@ def test_the_lower_mean_wins_where_lower_is_better():
     assert best([slow, fast], "m") is fast
 
 
-def test_of_equals_the_first_wins():
-    first, second = run("first", 0.5, 0.5), run("second", 0.25, 0.75)
-    assert best([first, second], "m") is first
-    assert best([second, first], "m") is second
+def test_of_equals_the_first_name_wins_then_the_earlier_run():
+    first, second = run("alpha", 0.5, 0.5), run("beta", 0.25, 0.75)
+    assert best([first, second], "m") is best([second, first], "m") is first
+    again = replace(first, created_at=first.created_at + timedelta(days=1))
+    assert best([again, second, first], "m") is best([first, second, again], "m") is first
 
 
 def test_crashing_on_the_hard_questions_does_not_win():
@@ -109,7 +109,7 @@ def test_no_results():
 
 
 def test_something_else_than_results():
-    with pytest.raises(ConfigurationError, match="str"):
+    with pytest.raises(ConfigurationError, match=r"read a file with BenchmarkResult\.load"):
         best(["results.json"], "m")
 
 
@@ -141,22 +141,6 @@ def test_a_question_asked_twice_pairs_by_occurrence():
     first = run("first", 0.2, 0.9, questions=["q", "q"])
     second = run("second", 0.6, 0.6, questions=["q", "q"])
     assert best([first, second], "m") is second
-
-
-scores = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=10, max_size=30)
-
-
-@given(scores=scores, data=st.data())
-def test_a_failure_more_never_makes_a_winner(scores, data):
-    rival = run("rival", *data.draw(st.permutations(scores)))
-    loser = run("loser", *scores)
-    if best([rival, loser], "m") is loser:
-        return
-    failing = list(scores)
-    failing[data.draw(st.integers(0, len(scores) - 1))] = ERRORED
-    # On common questions the order may change, but never through the failed question's own low score.
-    winner = best([rival, run("failing", *failing)], "m", min_coverage=1.0)
-    assert winner is rival
 
 
 def noisy(mean, n, seed, sd=0.1):
@@ -238,32 +222,6 @@ def test_crashing_where_it_was_worst_does_not_lift_a_rank(make_result):
     assert ranks(rank([rivals[0], crashing], "ndcg@10")) == {"good": 1, "bad": 2}
 
 
-@settings(max_examples=80, deadline=None)
-@given(st.data())
-def test_a_failure_more_never_improves_a_rank(make_result, data):
-    n = data.draw(st.integers(4, 16))
-    metric = data.draw(st.sampled_from(["ndcg@10", "kindness"]))
-    tenths = st.integers(0, 10).map(lambda number: number / 10)
-    shift = data.draw(st.sampled_from([0.0, 0.1, 0.3]))
-    rows = [data.draw(st.lists(tenths | st.just(ERRORED), min_size=n, max_size=n)) for _ in range(2)]
-    mine = [s if s == ERRORED else max(0.0, s - shift) for s in data.draw(st.permutations(rows[0]))]
-    others = [make_result(f"other{i}", **{metric: row}) for i, row in enumerate(rows)]
-    if not all(any(s != ERRORED for s in row) for row in [*rows, mine]):
-        return
-    before = 1
-    for position in data.draw(st.permutations(range(n)))[: n // 2]:
-        try:
-            ranking = rank([*others, make_result("mine", **{metric: mine})], metric, min_coverage=0.0)
-        except ConfigurationError:  # no question is left that all have measured
-            return
-        place = ranks(ranking)["mine"]
-        if place is None:
-            return
-        assert place >= before
-        before = place
-        mine[position] = ERRORED
-
-
 def test_the_order_of_results_does_not_matter(make_result):
     results = [make_result(f"r{i}", noisy(0.5 + i / 20, 30, i)) for i in range(4)]
     forward, backward = rank(results, "ndcg@10"), rank(results[::-1], "ndcg@10")
@@ -310,11 +268,124 @@ def test_asking_fewer_questions_does_not_win():
     assert best([easy, whole], "m") is whole
 
 
-@given(scores=st.lists(st.sampled_from([0.0, 0.5, 0.55, 1.0]), min_size=10, max_size=20), data=st.data())
-def test_a_failure_more_never_wins_where_the_range_is_known(scores, data):
-    rival = run("rival", *data.draw(st.permutations(scores)), metric="mrr")
-    if best([rival, run("loser", *scores, metric="mrr")], "mrr") is not rival:
-        return
-    failing = list(scores)
-    failing[data.draw(st.integers(0, len(scores) - 1))] = ERRORED
-    assert best([rival, run("failing", *failing, metric="mrr")], "mrr", min_coverage=0.5) is rival
+def test_a_failed_repeat_takes_its_question_out_of_the_mean(make_result):
+    questions = [f"q{i // 3}" for i in range(30)]
+    whole = make_result("whole", kindness=[0.9, 0.5, 0.1] * 10, questions=questions)
+    lifted = make_result("lifted", kindness=[0.9, 0.5, 0.1] * 9 + [0.9, 0.5, ERRORED], questions=questions)
+    ranking = rank([lifted, whole], "kindness")
+    assert [entry.mean for entry in ranking.entries] == [pytest.approx(0.5)] * 2
+    assert ranking.questions == 9
+    assert ranking.winner is whole
+
+
+def test_questions_that_nobody_measured_in_full_leave_no_mean(make_result):
+    questions = ["q0", "q0", "q1", "q1"]
+    halves = [
+        make_result("a", kindness=[0.5, ERRORED, 0.5, 0.5], questions=questions),
+        make_result("b", kindness=[0.9, 0.9, ERRORED, 0.9], questions=questions),
+    ]
+    ranking = rank(halves, "kindness", min_coverage=0.5)
+    assert [(entry.result.name, entry.rank, entry.mean, entry.interval) for entry in ranking.entries] == [
+        ("a", 1, None, None),
+        ("b", 1, None, None),
+    ]
+    assert ranking.questions == 0
+
+
+def test_failing_does_not_win_where_the_worst_is_not_known():
+    slow = [10.0] * 10 + [30.0]
+    steady = run("steady", *slow, metric="latency_ms", higher=False)
+    faster = run("faster", *[9.0] * 10, 90.0, metric="latency_ms", higher=False)
+    crashing = run("crashing", *[9.0] * 10, ERRORED, metric="latency_ms", higher=False)
+    assert best([steady, faster], "latency_ms") is steady
+    assert best([steady, crashing], "latency_ms") is steady
+
+
+def test_a_question_that_was_not_asked_counts_as_failed():
+    whole = run("whole", *[1.0] * 19, 0.1, metric="mrr")
+    spared = run("spared", *[1.0] * 19, metric="mrr")
+    assert best([spared, whole], "mrr") is whole
+
+
+def test_equal_differences_part_as_they_do_in_compare(make_result):
+    low, high = (
+        make_result("low", [0.25 + i / 100 for i in range(20)]),
+        make_result("high", [0.5 + i / 100 for i in range(20)]),
+    )
+    assert ranks(rank([low, high], "ndcg@10")) == {"high": 1, "low": 2}
+    assert compare(low, high).of("ndcg@10").verdict == "better"
+    few = [replace(one, samples=one.samples[:5]) for one in (low, high)]
+    assert ranks(rank(few, "ndcg@10")) == {"high": 1, "low": 1}
+
+
+def test_failing_against_a_third_result_does_not_lift_a_rank(make_result):
+    rng = np.random.default_rng(3)
+    base = rng.uniform(0.3, 0.7, 40)
+    noise = rng.normal(0, 1, 40)
+    lead = 0.05 * ((noise - noise.mean()) / noise.std(ddof=1) + 2.15 / 40**0.5)
+    assert 0.05 / 2 < paired_test(base.tolist(), (base + lead).tolist()).p < 0.05
+    third = make_result("third", mrr=[*(base + rng.normal(0.08, 0.1, 40)), 0.0, 0.0])
+    ahead = make_result("ahead", mrr=[*(base + lead)])
+    whole = make_result("behind", mrr=[*base, 0.1, 0.1])
+    failing = make_result("behind", mrr=[*base, ERRORED, ERRORED])
+    for behind in (whole, failing):
+        # By Holm this takes that the third is shown to be better; on what both were asked, nothing has changed.
+        entries = rank([third, ahead, behind], "mrr").entries
+        assert [entry.beaten_by for entry in entries if entry.result is behind] == [("ahead", "third")]
+
+
+def test_what_others_failed_on_is_not_held_against_a_run_that_did_not(make_result):
+    rng = np.random.default_rng(3)
+    base = rng.uniform(0.3, 0.7, 40)
+    noise = rng.normal(0, 1, 40)
+    lead = 0.05 * ((noise - noise.mean()) / noise.std(ddof=1) + 2.15 / 40**0.5)
+    third = (base + rng.normal(0.08, 0.1, 40)).tolist()
+    ahead, behind = make_result("ahead", mrr=[*(base + lead)]), make_result("behind", mrr=[*base])
+    whole = ranks(rank([make_result("third", mrr=third), ahead, behind], "mrr"))
+    third[:10] = [ERRORED] * 10
+    failing = ranks(rank([make_result("third", mrr=third), ahead, behind], "mrr", min_coverage=0.5))
+    # By Holm the smaller lead takes the larger one. That the third's failures might hide it is not for others to bear.
+    assert (whole["behind"], failing["behind"]) == (3, 1)
+
+
+def test_entries_of_one_rank_stand_together(make_result):
+    """Between two that are tied stands, by its mean, one that is beaten: its differences have less spread."""
+    rng = np.random.default_rng(6)
+    base = rng.uniform(0.4, 0.5, 40)
+    top, beaten = (
+        make_result("top", mrr=[*(base + 0.05)]),
+        make_result("beaten", mrr=[*(base + rng.normal(0, 0.02, 40))]),
+    )
+    wild = make_result("wild", mrr=[*(base - 0.02 + rng.permutation([-0.3, 0.3] * 20))])
+    ranking = rank([top, beaten, wild], "mrr")
+    assert [(entry.result.name, entry.rank) for entry in ranking.entries] == [("top", 1), ("wild", 1), ("beaten", 2)]
+    assert ranking.entries[1].mean < ranking.entries[2].mean
+
+
+def test_results_that_do_not_qualify_count_in_the_adjustment(make_result):
+    first, second = noisy(0.50, 40, 4), noisy(0.545, 40, 5)
+    two = [make_result("a", first), make_result("b", second)]
+    broken = make_result("broken", [*first[:20], *[ERRORED] * 20])
+    alpha = paired_test(first, second).p * 1.5
+    assert ranks(rank(two, "ndcg@10", alpha=alpha)) == {"b": 1, "a": 2}
+    assert ranks(rank([*two, broken], "ndcg@10", alpha=alpha)) == {"b": 1, "a": 1, "broken": None}
+
+
+def test_the_winner_has_rank_1_whatever_others_failed_on(make_result):
+    """The other is better where both measured, but failed too often to be preferred."""
+    first = [0.5, 0.4, 0.5, 0.6, 0.5, 0.5, ERRORED, 0.5, 0.5, 0.6, ERRORED, 0.6, 0.4, 0.5, 0.4, 0.4]
+    other = [0.6, ERRORED, 0.6, 0.7, 0.6, 0.5, 0.55, 0.5, ERRORED, 0.6, 0.5, 0.65, 0.45, 0.6, ERRORED, ERRORED]
+    ranking = rank([make_result("first", mrr=first), make_result("other", mrr=other)], "mrr", min_coverage=0.5)
+    assert [(entry.result.name, entry.rank) for entry in ranking.entries] == [("first", 1), ("other", 1)]
+    assert ranking.entries[0].mean < ranking.entries[1].mean
+
+
+def test_the_order_does_not_show_in_entries_either(make_result):
+    results = [
+        make_result("broken", [1.0] * 5 + [ERRORED] * 5),
+        make_result("b", [0.5] * 10),
+        make_result("a", [0.5] * 10),
+    ]
+    results.append(make_result("bad", [ERRORED] * 9 + [1.0]))
+    names = [[e.result.name for e in rank(order, "ndcg@10").entries] for order in permutations(results)]
+    assert all(one == ["a", "b", "bad", "broken"] for one in names)

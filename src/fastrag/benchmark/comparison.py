@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fastrag.benchmark.comparison_records import Bounds, Comparison, MetricComparison
 from fastrag.benchmark.comparison_settings import Settings, settings_for
-from fastrag.benchmark.doubt import Doubt
 from fastrag.benchmark.metric_ranges import Range
 from fastrag.benchmark.paired_tests import (
     SIGN_FLIPS,
     PairedTest,
-    SignFlipTest,
     differences_of,
-    equivalence_p,
-    holm,
+    equivalence_of,
     paired_test,
     sign_flip_test,
 )
@@ -29,10 +26,7 @@ from fastrag.benchmark.pairing import (
 )
 from fastrag.benchmark.planning import detectable_difference
 from fastrag.benchmark.results import BenchmarkResult
-from fastrag.benchmark.verdicts import Evidence, verdict_of
-
-# From so many equal differences on, random signs can show them at the usual level: 2 / 2**6 = 0.03.
-_FLIPS_CAN_TELL = 6
+from fastrag.benchmark.verdicts import Evidence, Family, verdict_of
 
 
 def compare(
@@ -48,10 +42,11 @@ def compare(
 ) -> Comparison:
     """Compare each candidate with the baseline on each metric, over the questions that both measured.
 
-    Results carry no sample ids: samples pair by question, a question asked several times by its occurrences, whose
-    scores are averaged. Verdicts are at level ``alpha`` for all of them together (Holm). A question that only one
-    side failed on is no part of the statistics, but of the verdict: what the failed score could have undone is not
-    claimed, so that a failure more never makes a run look better.
+    Results carry no sample ids: samples pair by question, one that is asked several times by the mean of all its
+    occurrences. Verdicts are at level ``alpha`` for all of them together (Holm). A question that a side failed on is no
+    part of the statistics, but of the verdict: what its score could have undone is not claimed. A failure more never
+    turns a verdict to the liking of the run that failed, on no metric: even *worse* becomes *cannot say* at most, which
+    no gate passes.
 
     Args:
         baseline: What is compared with.
@@ -108,21 +103,19 @@ def compare_families(
         ]
         for (baseline, candidates), pairs in zip(runs, paired, strict=True)
     ]
-    adjusted = holm([one.p for tests in begun for one in tests])
-    equivalences = holm([one.p_equivalence for tests in begun for one in tests])
-    family_size = sum(p is not None for p in adjusted)
-    decided = iter(zip(adjusted, equivalences, strict=True))
+    family = Family([one.evidence for tests in begun for one in tests], settings.alpha)
+    positions = iter(range(family.size))
     return [
         Comparison(
             baseline=baseline.name,
             candidates=tuple(candidate.name for candidate in candidates),
             metrics=tuple(settings.metrics),
-            comparisons=tuple(one.finish(*next(decided), family_size) for one in tests),
+            comparisons=tuple(one.finish(family, next(positions)) for one in tests),
             pairings=tuple(samples.pairing for samples in pairs),
             not_compared=settings.not_compared,
             alpha=settings.alpha,
             level=1 - settings.alpha,
-            family_size=family_size,
+            family_size=family.size,
             min_coverage=settings.min_coverage,
             permutations=settings.permutations,
             seed=settings.seed,
@@ -153,49 +146,37 @@ class _Pair:
         settings = self.settings
         scores = pair_scores(self.samples, self.metric, settings.ranges[self.metric])
         test = paired_test(scores.first, scores.second, level=1 - settings.alpha)
-        differences = differences_of(scores.first, scores.second)
-        flips = sign_flip_test(differences, flips=settings.permutations, seed=settings.seed) if differences else None
-        p = test.p
-        if p is None and flips is not None and test.n >= _FLIPS_CAN_TELL:
-            p = flips.p
-        p_equivalence = None
-        if self.margin is not None and test.t is not None and test.mean is not None and test.sd is not None:
-            p_equivalence = equivalence_p(test.mean, test.sd, test.n, self.margin)
-        elif self.margin is not None and test.mean is not None and test.n >= _FLIPS_CAN_TELL:
-            # Differences without any spread: either all within the margin or none.
-            p_equivalence = 0.0 if abs(test.mean) < self.margin else 1.0
-        return _Tested(self, scores, test, differences, flips, p, p_equivalence)
+        evidence = Evidence.of(
+            scores,
+            test.deciding_p,
+            higher=self.higher,
+            margin=self.margin,
+            p_equivalence=None if self.margin is None else equivalence_of(test, self.margin),
+        )
+        return _Tested(self, scores, test, evidence)
 
 
 @dataclass(frozen=True, slots=True)
 class _Tested:
-    """The same with its tests, before it is known how many others there are."""
+    """The same with its tests, before it is known what the others say."""
 
     pair: _Pair
     scores: PairedScores
     test: PairedTest
-    differences: list[float]
-    flips: SignFlipTest | None
-    p: float | None
-    p_equivalence: float | None
+    evidence: Evidence
 
-    def finish(self, p: float | None, p_equivalence: float | None, family_size: int) -> MetricComparison:
-        alpha, min_coverage = self.pair.settings.alpha, self.pair.settings.min_coverage
-        pair, test, scores = self.pair, self.test, self.scores
-        lost, gained = Doubt.of(list(scores.lost.values())), Doubt.of(list(scores.gained.values()))
-        evidence = Evidence(self.differences, lost, gained, p, p_equivalence, pair.margin, alpha, max(1, family_size))
-        if not pair.higher:
-            evidence = replace(
-                evidence, gains=[-d for d in self.differences], lost=lost.turned(), gained=gained.turned()
-            )
+    def finish(self, family: Family, position: int) -> MetricComparison:
+        pair, test, scores, settings = self.pair, self.test, self.scores, self.pair.settings
+        differences = differences_of(scores.first, scores.second)
+        flips = sign_flip_test(differences, flips=settings.permutations, seed=settings.seed) if differences else None
         coverages = [coverage_of(result, pair.metric) for result in (pair.baseline, pair.candidate)]
         named = list(zip((pair.baseline.name, pair.candidate.name), coverages, strict=True))
-        verdict, reason = verdict_of(evidence, named, min_coverage)
-        if problem := self._asked_too_few(min_coverage):
+        verdict, reason = verdict_of(family, position, self.evidence, named, settings.min_coverage)
+        if problem := self._asked_too_few():
             verdict, reason = "cannot say", problem
         smallest = None
         if test.t is not None and test.sd is not None:
-            smallest = detectable_difference(test.sd, test.n, alpha=alpha, comparisons=max(1, family_size))
+            smallest = detectable_difference(test.sd, test.n, alpha=settings.alpha, comparisons=family.size)
         n = test.n
         return MetricComparison(
             metric=pair.metric,
@@ -210,37 +191,39 @@ class _Tested:
             sd_difference=test.sd,
             t=test.t,
             p_t=test.p,
-            p_permutation=self.flips.p if self.flips else None,
-            permutation_is_exact=self.flips is not None and self.flips.is_exact,
-            p_holm=p,
+            p_permutation=flips.p if flips else None,
+            permutation_is_exact=flips is not None and flips.is_exact,
+            p_holm=family.adjusted(position, self.evidence.p),
             d_z=test.d_z,
             wins=test.higher if pair.higher else test.lower,
             ties=n - test.higher - test.lower,
             losses=test.lower if pair.higher else test.higher,
             smallest_detectable=smallest,
             margin=pair.margin,
-            p_equivalence=p_equivalence,
+            p_equivalence=family.adjusted_equivalence(position, self.evidence.p_equivalence),
             baseline_coverage=coverages[0],
             candidate_coverage=coverages[1],
             lost=tuple(scores.lost),
             gained=tuple(scores.gained),
             difference_bounds=self._bounds(),
+            could_be_worse=family.could_be_worse(position, self.evidence),
             verdict=verdict,
             reason=reason,
         )
 
-    def _asked_too_few(self, min_coverage: float) -> str | None:
+    def _asked_too_few(self) -> str | None:
         """Why the candidate's run is no answer to the baseline's: it left out questions that the baseline was asked."""
         pairing = self.pair.samples.pairing
-        if pairing.share >= min_coverage:
+        if pairing.share >= self.pair.settings.min_coverage:
             return None
         asked = pairing.pairs + len(pairing.only_in_baseline)
         return f"{self.pair.candidate.name} was asked only {pairing.pairs} of the {asked} questions of the baseline"
 
     def _bounds(self) -> Bounds | None:
         reaches = list((self.scores.lost | self.scores.gained).values())
-        n = len(self.differences) + len(reaches)
+        differences = differences_of(self.scores.first, self.scores.second)
+        n = len(differences) + len(reaches)
         if not n or not all(math.isfinite(end) for reach in reaches for end in reach):
             return None
-        lowest, highest = (math.fsum([*self.differences, *(reach[end] for reach in reaches)]) / n for end in (0, 1))
+        lowest, highest = (math.fsum([*differences, *(reach[end] for reach in reaches)]) / n for end in (0, 1))
         return Bounds(lowest, highest) if self.pair.higher else Bounds(highest, lowest)

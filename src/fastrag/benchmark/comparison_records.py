@@ -97,7 +97,9 @@ class MetricComparison:
             is less work; None where n is 0.
         permutation_is_exact: Whether all flips were tried.
         p_holm: The p that decides, adjusted over all metrics and candidates compared (Holm); None where it is
-            missing. That p is ``p_t``; of at least 6 equal differences, which have no t, ``p_permutation``.
+            missing. That p is ``p_t``; of at least 6 equal differences, which have no t, the exact one of all sign
+            flips, 2**(1-n). The others count with the highest p that what failed in them leaves possible, those
+            without a p with 1.
         d_z: Mean difference in standard deviations of the differences; None where these have no spread (0.0 where no
             question differs).
         wins: Questions on which the candidate is better.
@@ -110,10 +112,12 @@ class MetricComparison:
             without a margin, below n = 2 and without a spread.
         baseline_coverage: Of the baseline's whole run.
         candidate_coverage: Of the candidate's whole run.
-        lost: Questions that the baseline measured and the candidate failed on, at least once.
-        gained: Questions that the candidate measured and the baseline failed on, at least once.
+        lost: Questions that the baseline measured in full and the candidate failed on at least once.
+        gained: Questions that the candidate measured in full and the baseline failed on at least once.
         difference_bounds: The mean difference with ``lost`` and ``gained`` at the candidate's worst and best; None
             where the metric's range is not known.
+        could_be_worse: Whether the candidate is shown to be worse, or could have been, had there been no failures.
+            Where the verdict is *cannot say*, this keeps the gate shut.
         verdict: What may be claimed.
         reason: Why, in one sentence.
     """
@@ -145,6 +149,7 @@ class MetricComparison:
     lost: tuple[str, ...]
     gained: tuple[str, ...]
     difference_bounds: Bounds | None
+    could_be_worse: bool
     verdict: Verdict
     reason: str
 
@@ -162,7 +167,7 @@ class Comparison:
         not_compared: (candidate's name, metric) that only one of the two results has.
         alpha: The probability of calling any difference of this comparison better or worse where there is none.
         level: Of the intervals, which are each for itself: 1 - alpha.
-        family_size: How many p are adjusted for.
+        family_size: How many p are adjusted for: all comparisons, whether they came to a p or not.
         min_coverage: Below this share of the measurable samples, on either side, the verdict is *cannot say*.
         permutations: Random sign flips a test.
         seed: Of these.

@@ -1,24 +1,25 @@
-"""What failed questions could have changed: tests that hold for every score that they might have had.
+"""What failed questions could have changed: the p that holds for every score that they might have had, or for some.
 
 A question that one run failed on leaves the paired test, so that failing on the right questions could turn it. Here a
 run of n pairs meets k more differences, of which nothing is known but what they lie between; any number of them may
-also be left out. A result is certain if it holds for every such choice, and possible if it holds for one.
+also be left out. The highest p that there can be is what may be claimed, the lowest is what may be feared.
 
 With S and Q the sums of the differences and of their squares, t rises with S / sqrt(n Q). Where S > 0 this is
 quasi-concave in the differences, so that the lowest t lies in a corner of what is possible: some of the k at the low
-end, the others at the high end. Where S < 0 it is quasi-convex, and the lowest t has all of them at one value, Q / S of
-the known differences, or the nearest possible.
+end, the others at the high end. Of f differences, a at the low end, S falls with a, and so does S / sqrt(Q) unless the
+high end is the further from 0: then Q falls, too, and S / sqrt(Q) turns once, to rise. Where S < 0 t is quasi-convex,
+and the lowest t has all of them at one value, Q / S of the known differences, or the nearest possible.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# Far enough away to stand for an infinite difference, near enough for sums of squares.
-_FAR = 1e6
+# Differences beyond this have no finite squares, and are taken as infinite.
+_MOST = 1e150
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,55 +31,76 @@ class Doubt:
     high: float
 
     @classmethod
-    def of(cls, reaches: Sequence[tuple[float, float]]) -> Doubt:
+    def of(cls, reaches: Iterable[tuple[float, float]]) -> Doubt:
         """The doubt of differences that lie within ``reaches``, taken as all equally wide."""
-        lows, highs = [low for low, _ in reaches], [high for _, high in reaches]
-        return cls(len(reaches), min(lows, default=0.0), max(highs, default=0.0))
+        listed = list(reaches)
+        return cls(
+            len(listed), min((low for low, _ in listed), default=0.0), max((high for _, high in listed), default=0.0)
+        )
 
     def turned(self) -> Doubt:
         """The same with all signs turned."""
         return Doubt(self.count, -self.high, -self.low)
 
+    def shifted(self, by: float) -> Doubt:
+        """The same with ``by`` added to every difference."""
+        return Doubt(self.count, self.low + by, self.high + by)
 
-def is_certainly_above(differences: Sequence[float], doubt: Doubt, p: float) -> bool:
-    """Whether the mean is above 0 with a one-sided p of at most ``p``, whatever the differences in doubt are.
 
-    >>> is_certainly_above([0.2, 0.3, 0.25, 0.3] * 5, Doubt(1, -1.0, 1.0), 0.025)
-    True
-    >>> is_certainly_above([0.2, 0.3, 0.25, 0.3] * 5, Doubt(4, -1.0, 1.0), 0.025)
-    False
+def highest_p(differences: Sequence[float], doubt: Doubt) -> float:
+    """One-sided p of a mean above 0, the highest that any choice of the differences in doubt gives.
+
+    1.0 where some choice has a mean of 0 or below.
+
+    >>> known = [0.2, 0.3, 0.25, 0.3] * 5
+    >>> [round(highest_p(known, Doubt(count, -1.0, 1.0)), 4) for count in (0, 1, 4)]
+    [0.0, 0.0017, 0.3009]
     """
     import numpy as np
 
-    if doubt.count and not (math.isfinite(doubt.low) and math.isfinite(doubt.high)):
-        return False
-    filled, at_high = np.tril_indices(doubt.count + 1)
-    at_low = filled - at_high
-    known = np.asarray(differences, dtype=np.float64)
-    sums = known.sum() + at_low * doubt.low + at_high * doubt.high
-    squares = np.square(known).sum() + at_low * doubt.low**2 + at_high * doubt.high**2
-    return bool(np.all(_upper_p(sums, squares, len(known) + filled) <= p))
+    total, square = _sums(differences)
+    if doubt.count and max(-doubt.low, doubt.high) > _MOST:
+        return 1.0
+    if total <= 0 or total + doubt.count * doubt.low <= 0:
+        return 1.0
+    low, high = doubt.low, doubt.high
+    filled = np.arange(doubt.count + 1)
+    sums, squares = total + filled * high, square + filled * high**2
+    at_low = [filled]
+    if high**2 > low**2:
+        turn = np.clip(np.floor((2 * squares - (high + low) * sums) / (high**2 - low**2)), 0, filled)
+        at_low += [turn, np.minimum(turn + 1, filled)]
+    found = [
+        _upper_p(sums - count * (high - low), squares - count * (high**2 - low**2), len(differences) + filled)
+        for count in at_low
+    ]
+    return float(np.max(found))
 
 
-def could_be_below(differences: Sequence[float], doubt: Doubt, p: float) -> bool:
-    """Whether some choice of one or more of the differences in doubt puts the mean below 0 with that one-sided p.
+def lowest_p(differences: Sequence[float], doubt: Doubt) -> float:
+    """One-sided p of a mean above 0, the lowest that any choice of one or more of the differences in doubt gives.
 
-    >>> could_be_below([0.1, -0.1, 0.0, -0.1] * 5, Doubt(1, -1.0, 0.0), 0.025)
-    False
-    >>> could_be_below([0.1, -0.1, 0.0, -0.1] * 5, Doubt(4, -1.0, 0.0), 0.025)
-    True
+    Right below 0.5; more where no choice has a mean above 0, or nothing is in doubt.
+
+    >>> known = [-0.1, 0.1, 0.0, 0.1] * 5
+    >>> [round(lowest_p(known, Doubt(count, 0.0, 1.0)), 4) for count in (0, 1, 4)]
+    [1.0, 0.0518, 0.0069]
     """
     import numpy as np
 
     if not doubt.count:
-        return False
-    known = np.asarray(differences, dtype=np.float64)
-    total, square = float(known.sum()), float(np.square(known).sum())
-    far = _FAR * max(1.0, math.sqrt(square))
-    low, high = max(doubt.low, -far), min(doubt.high, far)
-    value = min(max(square / total, low), high) if total < 0 else low
+        return 1.0
+    total, square = _sums(differences)
+    value = min(max(square / total, doubt.low), doubt.high) if total > 0 else doubt.high
+    if abs(value) > _MOST:
+        # Beside it the known differences are nothing, and t knows no unit.
+        total, square, value = 0.0, 0.0, math.copysign(1.0, value)
     filled = np.arange(1, doubt.count + 1)
-    return bool(np.any(_upper_p(-(total + filled * value), square + filled * value**2, len(known) + filled) <= p))
+    return float(np.min(_upper_p(total + filled * value, square + filled * value**2, len(differences) + filled)))
+
+
+def _sums(differences: Sequence[float]) -> tuple[float, float]:
+    return math.fsum(differences), math.fsum(d * d for d in differences)
 
 
 def _upper_p(sums: Any, squares: Any, n: Any) -> Any:
@@ -86,7 +108,7 @@ def _upper_p(sums: Any, squares: Any, n: Any) -> Any:
     import numpy as np
     from scipy.special import stdtr
 
-    spread = np.sqrt(np.maximum(squares - sums**2 / n, 0.0) / np.maximum(n - 1, 1) * n)
     with np.errstate(divide="ignore", invalid="ignore"):
+        spread = np.sqrt(np.maximum(squares - sums**2 / n, 0.0) / np.maximum(n - 1, 1) * n)
         t = np.where(spread > 0, sums / spread, np.sign(sums) * np.inf)
     return np.where((n < 2) | (sums == 0), 1.0, stdtr(np.maximum(n - 1, 1), -t))

@@ -79,9 +79,10 @@ def gate(comparison: Comparison, *, fail_on: FailOn = "worse", strict: bool = Fa
     """Hold every metric of every candidate against the gate.
 
     A coverage below the comparison's ``min_coverage``, on either side, is never passed, nor is a candidate that was
-    asked less than that share of the baseline's questions, or of which nothing can be said and that failed on questions
-    the baseline measured: failing must not open the gate. Other verdicts of *cannot say*, and metrics that
-    only one of the two results has, pass unless ``strict``, or unless ``fail_on`` asks for something to be shown.
+    asked less than that share of the baseline's questions, nor one of which nothing can be said, for failures might
+    hide that it is worse: failing must not open the gate. Metrics that only one of the two results has, and those that
+    nothing can be said of for want of questions or spread, pass unless ``strict``, or unless ``fail_on`` asks for
+    something to be shown. *Cannot say* because failures might hide that the candidate is better is a pass.
 
     Args:
         comparison: What `compare` found.
@@ -110,11 +111,12 @@ def _check(one: MetricComparison, min_coverage: float, fail_on: FailOn, asked_to
     outcome: Outcome = "passed"
     if asked_too_few or any(share is not None and share < min_coverage for share in shares):
         outcome = "coverage too low"
-    elif one.verdict == "cannot say" and one.lost and fail_on == "worse":
-        # What the candidate failed on keeps it from being judged: that must not open the gate.
-        outcome = "coverage too low"
     elif one.verdict == "cannot say" and fail_on == "worse":
-        outcome = "cannot say"
+        # Without a p, however little failed, nothing was tested; with one, the doubt is who is better.
+        if one.could_be_worse:
+            outcome = "coverage too low"
+        elif one.p_holm is None:
+            outcome = "cannot say"
     elif one.verdict not in _ACCEPTED[fail_on]:
         outcome = "regression"
     return Check(one.metric, one.candidate, outcome, f"{one.verdict}: {one.reason}", one)

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from fastrag.benchmark.statistics import Interval
 
 SIGN_FLIPS = 9_999
+# From so many equal differences on, random signs can show them at the usual level: 2 / 2**6 = 0.03.
+_FLIPS_CAN_TELL = 6
 # What subtracting two doubles can leave of nothing, in units of the larger one.
 _ROUNDING = 8 * sys.float_info.epsilon
 # Weights of the sign-flip test are whole numbers up to 2**40: their sums are exact, on every platform.
@@ -47,6 +49,16 @@ class PairedTest:
     d_z: float | None
     higher: int
     lower: int
+
+    @property
+    def deciding_p(self) -> float | None:
+        """The p that verdicts and ranks go by: ``p``, or the exact sign-flip p of at least 6 equal differences.
+
+        These have no t; all signs alike come up twice in 2**n. None where there is neither.
+        """
+        if self.p is None and self.n >= _FLIPS_CAN_TELL:
+            return 2.0 ** (1 - self.n)
+        return self.p
 
 
 def differences_of(first: Sequence[float], second: Sequence[float]) -> list[float]:
@@ -165,6 +177,16 @@ def sign_flip_test(differences: Sequence[float], *, flips: int = SIGN_FLIPS, see
         sums = 2 * (bits.astype(np.int64) @ weights) - total
         extreme += int(np.count_nonzero(np.abs(sums) >= threshold))
     return SignFlipTest(extreme / count if is_exact else (extreme + 1) / (count + 1), is_exact)
+
+
+def equivalence_of(test: PairedTest, margin: float) -> float | None:
+    """`equivalence_p` of a paired test; None where it has fewer than 2 pairs, or fewer than 6 without any spread."""
+    if test.mean is None or test.sd is None:
+        return None
+    if test.t is not None:
+        return equivalence_p(test.mean, test.sd, test.n, margin)
+    # Differences without any spread: either all within the margin or none.
+    return float(abs(test.mean) >= margin) if test.n >= _FLIPS_CAN_TELL else None
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

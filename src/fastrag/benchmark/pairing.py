@@ -1,22 +1,26 @@
 """Which samples of two results belong together, and what they say question by question.
 
 A result carries no sample ids (its contract has no field for them, and a journal keeps only a fingerprint of its
-samples), so that samples pair by the question's text and by which of its occurrences they are. A question that both
-results have equally often (repeats) pairs as a whole, in whatever order its occurrences stand.
+samples), so that samples pair by the question's text. A question that stands several times (repeats) counts once, by
+the mean over all its occurrences, in whatever order they stand and however many the other result has.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fastrag.benchmark.comparison_records import Bounds, Coverage, Pairing
 from fastrag.benchmark.metric_ranges import Range
 from fastrag.benchmark.reasons import is_not_applicable, kind_of_missing
 from fastrag.benchmark.results import BenchmarkResult, SampleResult
+from fastrag.benchmark.statistics import mean_of
 from fastrag.errors import ConfigurationError
+
+MOST_COMPARED = 1e150
+"""The largest score that paired tests can be made of: there are floats for its square, and for sums of these."""
 
 
 def measured_score(sample: SampleResult, metric: str) -> float | None:
@@ -56,6 +60,12 @@ def scores_by_question(result: BenchmarkResult, metric: str) -> dict[str, list[f
     return found
 
 
+def full_means(result: BenchmarkResult, metric: str) -> dict[str, float]:
+    """Each question measured in full, at every occurrence, with the mean of its scores."""
+    sides = {question: Side.of(samples, metric) for question, samples in by_question(result.samples).items()}
+    return {question: side.mean for question, side in sides.items() if not side.missing}
+
+
 def coverage_of(result: BenchmarkResult, metric: str) -> Coverage:
     """How much of the run was measured with ``metric``, and why the rest was not.
 
@@ -89,10 +99,9 @@ def mean_bounds(result: BenchmarkResult, metric: str, score_range: Range | None,
     missing = len(measurable) - len(scores)
     ends = score_range or (-math.inf, math.inf)
     worst, best = ends if higher else reversed(ends)
-    known = math.fsum(scores)
     if missing and not (math.isfinite(worst) and math.isfinite(best)):
         return None
-    return Bounds(*((known + missing * end if missing else known) / len(measurable) for end in (worst, best)))
+    return Bounds(*(mean_of([*scores, *[end] * missing]) for end in (worst, best)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,25 +113,21 @@ class PairedSamples:
 
 
 def pair_samples(baseline: BenchmarkResult, candidate: BenchmarkResult) -> PairedSamples:
-    """Pair by question; where one has a question more often than the other, the first occurrences of it."""
+    """Pair by question. Where one has a question more often than the other, its further occurrences are left over."""
     first, second = by_question(baseline.samples), by_question(candidate.samples)
-    questions = {}
-    pairs = 0
-    for question, samples in first.items():
-        if common := min(len(samples), len(second.get(question, ()))):
-            questions[question] = samples[:common], second[question][:common]
-            pairs += common
-    pairing = Pairing(candidate.name, pairs, _left_over(first, questions), _left_over(second, questions))
+    questions = {question: (samples, second[question]) for question, samples in first.items() if question in second}
+    pairs = sum(min(map(len, sides)) for sides in questions.values())
+    pairing = Pairing(candidate.name, pairs, _left_over(first, second), _left_over(second, first))
     return PairedSamples(questions, pairing)
 
 
 def _left_over(
-    all_of: dict[str, list[SampleResult]], paired: Mapping[str, tuple[list[SampleResult], ...]]
+    own: Mapping[str, Sequence[SampleResult]], other: Mapping[str, Sequence[SampleResult]]
 ) -> tuple[str, ...]:
     return tuple(
         question if occurrence == 1 else f"{question} (occurrence {occurrence})"
-        for question, samples in all_of.items()
-        for occurrence in range(1 + (len(paired[question][0]) if question in paired else 0), len(samples) + 1)
+        for question, samples in own.items()
+        for occurrence in range(1 + len(other.get(question, ())), len(samples) + 1)
     )
 
 
@@ -134,10 +139,10 @@ class PairedScores:
         questions: Those that both results measured in full, in the baseline's order.
         first: The baseline's mean score of each.
         second: The candidate's.
-        lost: Questions that the candidate failed on at least once, measured by the baseline at least once; each with
-            the lowest and highest difference, candidate minus baseline, that there can be.
-        gained: The same with the sides changed; a question can be in both.
-        neither: Questions without a score on either side, or that nobody could be measured on.
+        lost: Questions that the baseline measured in full and the candidate failed on at least once; each with the
+            lowest and highest difference, candidate minus baseline, that there can be.
+        gained: The same with the sides changed.
+        unknown: All questions that either failed on: besides these, what both failed on at least once.
     """
 
     questions: tuple[str, ...]
@@ -145,58 +150,70 @@ class PairedScores:
     second: tuple[float, ...]
     lost: dict[str, tuple[float, float]]
     gained: dict[str, tuple[float, float]]
-    neither: int
+    unknown: dict[str, tuple[float, float]]
 
 
 def pair_scores(paired: PairedSamples, metric: str, score_range: Range | None) -> PairedScores:
     """The scores of ``metric`` that the pairs have."""
     low, high = score_range or (-math.inf, math.inf)
     complete: dict[str, tuple[float, float]] = {}
-    lost, gained = {}, {}
-    neither = 0
+    lost, gained, unknown = {}, {}, {}
     for question, (firsts, seconds) in paired.questions.items():
-        a, b = _Side.of(firsts, metric), _Side.of(seconds, metric)
-        if not a.scores and not b.scores:
-            neither += 1
-        elif len(a.scores) == len(b.scores) == len(firsts):
+        a, b = Side.of(firsts, metric), Side.of(seconds, metric)
+        if not a.missing and not b.missing:
             complete[question] = a.mean, b.mean
-        else:
-            a_low, a_high = a.between(low, high)
-            b_low, b_high = b.between(low, high)
-            reach = (b_low - a_high, b_high - a_low)
-            if b.missing and a.scores:
-                lost[question] = reach
-            if a.missing and b.scores:
-                gained[question] = reach
+            continue
+        if all(is_not_applicable(sample, metric) for sample in (*firsts, *seconds)):
+            continue
+        (a_low, a_high), (b_low, b_high) = a.between(low, high), b.between(low, high)
+        unknown[question] = b_low - a_high, b_high - a_low
+        if not a.missing:
+            lost[question] = unknown[question]
+        elif not b.missing:
+            gained[question] = unknown[question]
     return PairedScores(
         tuple(complete),
         tuple(a for a, _ in complete.values()),
         tuple(b for _, b in complete.values()),
         lost,
         gained,
-        neither,
+        unknown,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class Side:
     """The occurrences of one question in one result."""
 
     scores: list[float]
     missing: int
 
     @classmethod
-    def of(cls, samples: list[SampleResult], metric: str) -> _Side:
+    def of(cls, samples: Sequence[SampleResult], metric: str) -> Side:
+        """What ``samples`` say by ``metric``.
+
+        Raises:
+            ConfigurationError: A score is so large that its square is beyond every float.
+        """
         scores = [score for sample in samples if (score := measured_score(sample, metric)) is not None]
+        if scores and max(map(abs, scores)) > MOST_COMPARED:
+            raise ConfigurationError(
+                f"{metric} has the score {max(scores, key=abs):g}: only scores of at most {MOST_COMPARED:g} can be "
+                "compared; leave the metric out, or give its scores in another unit"
+            )
         return cls(scores, len(samples) - len(scores))
 
     @property
     def mean(self) -> float:
+        """Of the scores; there must be some."""
         return math.fsum(self.scores) / len(self.scores)
+
+    def at(self, end: float) -> float:
+        """The mean with each missing score at ``end``."""
+        if not self.missing:
+            return self.mean
+        return (math.fsum(self.scores) + self.missing * end) / (len(self.scores) + self.missing)
 
     def between(self, low: float, high: float) -> tuple[float, float]:
         """The lowest and highest mean that there can be."""
-        if not self.missing:
-            return self.mean, self.mean
-        known, n = math.fsum(self.scores), len(self.scores) + self.missing
-        return (known + self.missing * low) / n, (known + self.missing * high) / n
+        return self.at(low), self.at(high)

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
+from fastrag._support.checks import require_text
+from fastrag.benchmark.arguments import require_probability, require_results, require_share
 from fastrag.benchmark.comparison_records import Bounds, Coverage
-from fastrag.benchmark.doubt import Doubt
 from fastrag.benchmark.metric_ranges import Range, range_of
-from fastrag.benchmark.paired_tests import differences_of, holm, paired_test
+from fastrag.benchmark.paired_tests import paired_test
 from fastrag.benchmark.pairing import (
     agreed_direction,
+    by_question,
     coverage_of,
+    full_means,
     mean_bounds,
+    measured_score,
     pair_samples,
     pair_scores,
     scores_by_question,
 )
+from fastrag.benchmark.reasons import is_not_applicable
 from fastrag.benchmark.results import BenchmarkResult
-from fastrag.benchmark.statistics import Interval, mean_interval
-from fastrag.benchmark.verdicts import Evidence
+from fastrag.benchmark.statistics import Interval, interval_of, mean_of
+from fastrag.benchmark.verdicts import Evidence, Family
 from fastrag.errors import ConfigurationError
 
 
@@ -31,15 +36,16 @@ class RankedResult:
 
     Attributes:
         result: The result itself.
-        rank: 1 + the number of results that are better than this one: shown to be, or such that this one's failed
-            questions could have shown it. Results of one rank are tied. None where the result does not qualify.
-        mean: Over the questions that all qualifying results measured; None where there is none, or the result
+        rank: 1 + the number of results that are better than this one: those that `best` prefers and that are shown to
+            be better, or could have been, had this one not failed. Results of one rank are tied. None where the result
             does not qualify.
-        interval: Student's t interval of that mean; None below two questions.
+        mean: Over the questions that all qualifying results measured in full, at every occurrence; None where there is
+            none, or the result does not qualify.
+        interval: Of that mean, as `describe` has it; None below two questions.
         coverage: Of the whole run.
         bounds: Mean of the whole run with what is missing at its worst and best; None where something is missing and
             the metric's range is not known.
-        beaten_by: Names of the results that are better in this sense.
+        beaten_by: Names of the results that are better in this sense, in alphabetical order.
         reason: Why it does not qualify; None where it does.
     """
 
@@ -60,9 +66,10 @@ class Ranking:
     Attributes:
         metric: What by.
         higher_is_better: Its direction.
-        entries: The qualifying results by rank and, in it, by mean; then those that do not qualify, as given.
-        questions: How many all qualifying results measured; None where one has no samples: means are then those of
-            the summaries, all results are tied at rank 1, and there are no tests.
+        entries: The qualifying results by rank and, in it, as `best` prefers them; then those that do not qualify, by
+            name.
+        questions: How many all qualifying results measured in full; None where one has no samples: means are then
+            those of the summaries, all results are tied at rank 1, and there are no tests.
         min_coverage: The share of the measurable questions that qualifies.
         alpha: The probability of parting any two results where there is no difference.
     """
@@ -109,9 +116,10 @@ def rank(
 
     A result qualifies if it measured at least ``min_coverage`` of its questions that can be measured at all, and of
     those that any of the results measured: asking fewer gains nothing. Any two are compared by a paired t test over the
-    questions both measured, adjusted for the number of pairs (Holm). A question that only one of them failed
+    questions both measured in full, adjusted for all pairs of results (Holm). A question that only one of them failed
     on counts against it: it is not better if what it failed on could undo that, and it is beaten if that could have
-    shown it to be. So a failure more never improves a rank.
+    shown it to be; and nothing is better that `best` would not prefer. So a failure more never improves a rank, and the
+    first entry is what `best` chooses.
 
     Args:
         results: At least one with the metric; those without are left out.
@@ -126,44 +134,50 @@ def rank(
     """
     having = _checked(results, metric, min_coverage, alpha)
     higher = agreed_direction(having, metric)
-    coverages = [coverage_of(result, metric) for result in having]
-    all_scores = [scores_by_question(result, metric) for result in having]
-    asked = len({question for one in all_scores for question in one})
-    reasons = [
-        _why_not(coverage, len(one), asked, min_coverage) for coverage, one in zip(coverages, all_scores, strict=True)
+    scores = [scores_by_question(result, metric) for result in having]
+    known_range = range_of(metric, (score for one in scores for found in one.values() for score in found), ranges)
+    asked = len({question for one in scores for question in one})
+    entries = [
+        RankedResult(
+            result=result,
+            rank=None,
+            mean=None,
+            interval=None,
+            coverage=(coverage := coverage_of(result, metric)),
+            bounds=mean_bounds(result, metric, known_range, higher=higher),
+            beaten_by=(),
+            reason=_why_not(coverage, len(one), asked, min_coverage),
+        )
+        for result, one in zip(having, scores, strict=True)
     ]
-    qualified = [result for result, reason in zip(having, reasons, strict=True) if reason is None]
-    scores = [one for one, reason in zip(all_scores, reasons, strict=True) if reason is None]
-    common, commons = _common(qualified, scores, metric)
-    known_range = range_of(metric, (s for one in scores for found in one.values() for s in found), ranges)
-    beaten_by = _beaten_by(qualified, metric, higher, known_range, alpha) if common is not None else {}
-    entries, left_out = [], []
-    for result, coverage, reason in zip(having, coverages, reasons, strict=True):
-        bounds = mean_bounds(result, metric, known_range, higher=higher)
-        position = next((i for i, one in enumerate(qualified) if one is result), None)
-        if position is None:
-            left_out.append(RankedResult(result, None, None, None, coverage, bounds, (), reason))
-            continue
-        better = tuple(beaten_by.get(position, ()))
-        if common is None:
-            mean, interval = result.summary[metric].mean, None
-        else:
-            mean, interval = statistics.mean(commons[position]), mean_interval(commons[position])
-        entries.append(RankedResult(result, 1 + len(better), mean, interval, coverage, bounds, better, None))
-    entries.sort(key=_order(entries, higher))
+    qualified = [entry for entry in entries if entry.reason is None]
+    common = _common([entry.result for entry in qualified], metric)
+    qualified = [_with_mean(entry, metric, common) for entry in qualified]
+    worst = (known_range or (-math.inf, math.inf))[0 if higher else 1]
+    qualified.sort(key=lambda entry: _place(entry, metric, higher, worst, has_samples=common is not None))
+    beaten_by: list[list[str]] = [[] for _ in qualified]
+    if common is not None:
+        beaten_by = _beaten_by(qualified, metric, higher, known_range, alpha, len(having))
+    ranked = [
+        replace(entry, rank=1 + len(names), beaten_by=tuple(sorted(names)))
+        for entry, names in zip(qualified, beaten_by, strict=True)
+    ]
+    ranked.sort(key=lambda entry: entry.rank or 0)
+    left_out = sorted((entry for entry in entries if entry.reason is not None), key=lambda one: _identity(one.result))
     questions = None if common is None else len(common)
-    return Ranking(metric, higher, (*entries, *left_out), questions, min_coverage, alpha)
+    return Ranking(metric, higher, (*ranked, *left_out), questions, min_coverage, alpha)
 
 
 def best(results: Iterable[BenchmarkResult], metric: str, *, min_coverage: float = 0.9) -> BenchmarkResult:
-    """The first of `rank`: of the results that none is better than, the one with the best mean of ``metric``.
+    """The result with the best scores, where a question that failed, or was not asked, has the metric's worst.
 
     A result qualifies if it measured at least ``min_coverage`` of the questions that can be measured at all
     (those whose sample lacks what the metric needs do not count against it; those on which the pipeline or the
-    metric failed do). Among tied results, questions that failed are taken at the metric's worst, where its range is
-    known; where it is not, means are over the questions that all measured, and of equals the one that measured more
-    wins. Results without samples are compared by their summaries. Of equal results the first wins.
-    Whether the winner is really better than the next is what `rank` tells.
+    metric failed do). Where the metric's worst is not known or has no limit (latency, cost), the one that measured more
+    questions wins, and of those that measured as many the one with the better mean over what all of them measured.
+    Results without samples are compared by their summaries in the same way. Exact ties go to the name that comes first
+    in the alphabet, then to the earlier ``created_at``. The order of the results does not matter, and a failure more
+    never makes a winner. Whether the winner is really better than the next is what `rank` tells.
 
     Args:
         results: At least one.
@@ -180,18 +194,10 @@ def best(results: Iterable[BenchmarkResult], metric: str, *, min_coverage: float
 def _checked(
     results: Iterable[BenchmarkResult], metric: str, min_coverage: float, alpha: float
 ) -> list[BenchmarkResult]:
-    if isinstance(results, BenchmarkResult) or not isinstance(results, Iterable):
-        raise ConfigurationError(f"results must be a list of BenchmarkResult, not a {type(results).__name__}")
-    listed = list(results)
-    if not listed:
-        raise ConfigurationError("there are no results to choose from")
-    strangers = [type(result).__name__ for result in listed if not isinstance(result, BenchmarkResult)]
-    if strangers:
-        raise ConfigurationError(f"results must be BenchmarkResult objects, not {strangers[0]}")
-    if not isinstance(min_coverage, int | float) or not 0 <= min_coverage <= 1:
-        raise ConfigurationError(f"min_coverage must be from 0 to 1, not {min_coverage!r}")
-    if not 0 < alpha < 1:
-        raise ConfigurationError(f"alpha must be between 0 and 1, not {alpha!r}")
+    listed = require_results(results)
+    require_text("a metric", metric)
+    require_share("min_coverage", min_coverage)
+    require_probability("alpha", alpha)
     having = [result for result in listed if metric in result.summary]
     if not having:
         known = sorted({name for result in listed for name in result.summary})
@@ -212,59 +218,76 @@ def _why_not(coverage: Coverage, measured: int, asked: int, min_coverage: float)
     return None
 
 
-def _order(entries: Sequence[RankedResult], higher: bool) -> Callable[[RankedResult], tuple[float, ...]]:
-    """How the entries of one rank stand: so that a failure more never moves one up."""
-    sign = -1 if higher else 1
-    by_bounds = all(entry.bounds is not None for entry in entries)
+def _place(
+    entry: RankedResult, metric: str, higher: bool, worst: float, *, has_samples: bool
+) -> tuple[float | str, ...]:
+    """What results stand by, lowest first: so that a failure more never moves one up, nor another down."""
+    mean = entry.mean or 0.0
+    by_mean = -mean if higher else mean
+    identity = _identity(entry.result)
+    if not has_samples:
+        share = entry.coverage.share or 0.0
+        return (-share * abs(mean - worst), -share, *identity) if math.isfinite(worst) else (-share, by_mean, *identity)
+    measured = len(full_means(entry.result, metric))
+    if math.isfinite(worst):
+        return (-_above_worst(entry.result, metric, worst), -measured, *identity)
+    return (-measured, by_mean, *identity)
 
-    def key(entry: RankedResult) -> tuple[float, ...]:
-        mean = sign * (entry.mean or 0.0)
-        if by_bounds and entry.bounds is not None:
-            return entry.rank or 0, sign * entry.bounds.worst, -entry.coverage.measured
-        return entry.rank or 0, mean, -entry.coverage.measured
 
-    return key
+def _identity(result: BenchmarkResult) -> tuple[str, str]:
+    return result.name, result.created_at.isoformat()
 
 
-def _common(
-    results: Sequence[BenchmarkResult], scores: Sequence[dict[str, list[float]]], metric: str
-) -> tuple[list[str] | None, list[list[float]]]:
-    """The questions all have measured, and each result's mean scores on them; None where one has no samples."""
-    if not results or any(not one for one in scores):
-        return None, []
-    common = [question for question in scores[0] if all(question in one for one in scores)]
-    if not common:
+def _above_worst(result: BenchmarkResult, metric: str, worst: float) -> float:
+    """How far the questions are from the worst, all together: nothing is added by one that failed or was not asked."""
+    found = []
+    for samples in by_question(result.samples).values():
+        scores = (measured_score(sample, metric) for sample in samples)
+        above = math.fsum(abs(score - worst) for score in scores if score is not None)
+        found.append(above / max(1, sum(not is_not_applicable(sample, metric) for sample in samples)))
+    return math.fsum(found)
+
+
+def _common(results: Sequence[BenchmarkResult], metric: str) -> list[str] | None:
+    """The questions all measured in full; None where there is no result, or one has no samples."""
+    scores = [scores_by_question(result, metric) for result in results]
+    if not results or not all(scores):
+        return None
+    if not set(scores[0]).intersection(*scores[1:]):
         counts = ", ".join(
             f"{result.name}: {sum(map(len, one.values()))}" for result, one in zip(results, scores, strict=True)
         )
         raise ConfigurationError(
             f"no question was measured with {metric} by all results, so they cannot be compared (measured: {counts})"
         )
-    return common, [[statistics.mean(one[question]) for question in common] for one in scores]
+    full = [full_means(result, metric) for result in results]
+    return [question for question in full[0] if all(question in means for means in full)]
+
+
+def _with_mean(entry: RankedResult, metric: str, common: Sequence[str] | None) -> RankedResult:
+    if common is None:
+        return replace(entry, mean=entry.result.summary[metric].mean)
+    means = full_means(entry.result, metric)
+    values = [means[question] for question in common]
+    return replace(entry, mean=mean_of(values), interval=interval_of(values)) if values else entry
 
 
 def _beaten_by(
-    results: Sequence[BenchmarkResult], metric: str, higher: bool, score_range: Range | None, alpha: float
-) -> dict[int, list[str]]:
-    """Position of a result -> names of those that are better."""
-    pairs = list(combinations(range(len(results)), 2))
-    tested = []
+    entries: Sequence[RankedResult], metric: str, higher: bool, score_range: Range | None, alpha: float, results: int
+) -> list[list[str]]:
+    """For each of the entries, which stand as `best` prefers them, the names of those that are better."""
+    pairs = list(combinations(range(len(entries)), 2))
+    evidence = []
     for first, second in pairs:
-        scores = pair_scores(pair_samples(results[first], results[second]), metric, score_range)
-        test = paired_test(scores.first, scores.second)
-        gains = [d if higher else -d for d in differences_of(scores.first, scores.second)]
-        lost, gained = Doubt.of(list(scores.lost.values())), Doubt.of(list(scores.gained.values()))
-        tested.append((test.p, gains, *((lost, gained) if higher else (lost.turned(), gained.turned()))))
-    adjusted = holm([p for p, *_ in tested])
-    family_size = max(1, sum(p is not None for p in adjusted))
-    found: dict[int, list[str]] = {}
-    for (first, second), (_, gains, lost, gained), p in zip(pairs, tested, adjusted, strict=True):
-        second_side = Evidence(gains, lost, gained, p, None, None, alpha, family_size)
-        first_side = second_side.turned()
-        for winner, loser, wins, loses in (
-            (second, first, second_side, first_side),
-            (first, second, first_side, second_side),
-        ):
-            if wins.stays_better() or loses.could_be_worse():
-                found.setdefault(loser, []).append(results[winner].name)
+        # Seen from the first, which alone of the two can be better.
+        scores = pair_scores(pair_samples(entries[second].result, entries[first].result), metric, score_range)
+        evidence.append(Evidence.of(scores, paired_test(scores.first, scores.second).deciding_p, higher=higher))
+    # Those that do not qualify count in the family, too, so that nobody's failures make it smaller.
+    family = Family(evidence, alpha, others=math.comb(results, 2) - len(pairs))
+    found: list[list[str]] = [[] for _ in entries]
+    for position, ((first, second), one) in enumerate(zip(pairs, evidence, strict=True)):
+        coverage = entries[second].coverage
+        could_be_worse = coverage.measured < coverage.measurable and family.could_be_worse(position, one.turned())
+        if could_be_worse or family.shows_better(position, one):
+            found[second].append(entries[first].result.name)
     return found

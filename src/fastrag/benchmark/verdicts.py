@@ -1,123 +1,213 @@
-"""From the numbers of one paired comparison to what may be claimed."""
+"""From the numbers of paired comparisons to what may be claimed of each.
+
+What a run failed on is held against it: it is better only if it is so whatever it would have scored there, and it could
+be worse if some scores there would have shown it. So a failure more never turns a verdict to the run's liking. Through
+Holm's adjustment each comparison also depends on the others: for claims, these count with the highest p that their own
+failed questions leave possible, for what could have been with the lowest.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fastrag.benchmark.comparison_records import Coverage, Verdict
-from fastrag.benchmark.doubt import Doubt, could_be_below, is_certainly_above
+from fastrag.benchmark.doubt import Doubt, highest_p, lowest_p
+from fastrag.benchmark.paired_tests import differences_of, holm
+from fastrag.benchmark.pairing import PairedScores
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a verdict is made from.
+    """What one comparison says by itself, seen from the candidate's side.
 
     Attributes:
         gains: Per question, how much better the candidate is (negative: worse), in the metric's unit.
         lost: What the candidate failed on, as gains.
         gained: What the baseline failed on, as gains.
-        p: The p that decides, adjusted; None where there is none.
-        p_equivalence: As in `MetricComparison`.
+        unknown: What either failed on, or both.
+        p: The p that decides, not adjusted; None where there is none.
         margin: As in `MetricComparison`.
-        alpha: The family's level.
-        family_size: Over how many p alpha is spent.
+        p_equivalence: As in `MetricComparison`, not adjusted.
     """
 
     gains: Sequence[float]
     lost: Doubt
     gained: Doubt
+    unknown: Doubt
     p: float | None
-    p_equivalence: float | None
-    margin: float | None
-    alpha: float
-    family_size: int
+    margin: float | None = None
+    p_equivalence: float | None = None
 
-    def stays_better(self) -> bool:
-        """Whether the candidate is shown to be better whatever it would have scored where it failed."""
-        if not (self.p is not None and self.p <= self.alpha and sum(self.gains) > 0):
-            return False
-        if not self.lost.count:
-            return True
-        if self.margin is not None:
-            # It must not be what would have been called equivalent without the failures.
-            floor = sum(self.gains) + self.lost.count * min(self.lost.low, self.margin)
-            if floor / (len(self.gains) + self.lost.count) < self.margin:
-                return False
-        return is_certainly_above(self.gains, self.lost, self.alpha / self.family_size / 2)
+    @classmethod
+    def of(
+        cls,
+        scores: PairedScores,
+        p: float | None,
+        *,
+        higher: bool,
+        margin: float | None = None,
+        p_equivalence: float | None = None,
+    ) -> Evidence:
+        """Of paired scores of which ``higher`` ones are better, or lower ones."""
+        gains = differences_of(scores.first, scores.second)
+        lost, gained, unknown = (Doubt.of(reaches.values()) for reaches in (scores.lost, scores.gained, scores.unknown))
+        seen = cls(gains, lost, gained, unknown, p, margin, p_equivalence)
+        # Where lower is better the candidate gains by what the baseline has more.
+        return seen if higher else replace(seen.turned(), lost=lost.turned(), gained=gained.turned())
 
-    def could_be_worse(self) -> bool:
-        """Whether the candidate might have been shown to be worse, had it not failed where it did."""
-        return could_be_below(self.gains, self.lost, self.alpha / 2)
-
-    def stays_equivalent(self) -> bool:
-        """Whether the difference is within the margin whatever would have been scored where either failed."""
-        if self.margin is None or self.p_equivalence is None or self.p_equivalence > self.alpha:
-            return False
-        count = self.lost.count + self.gained.count
-        if not count:
-            return True
-        both = Doubt(count, min(self.lost.low, self.gained.low), max(self.lost.high, self.gained.high))
-        return all(
-            is_certainly_above(
-                [gain + self.margin for gain in gains],
-                Doubt(count, doubt.low + self.margin, doubt.high + self.margin),
-                self.alpha / self.family_size,
-            )
-            for gains, doubt in ((self.gains, both), ([-gain for gain in self.gains], both.turned()))
-        )
+    @property
+    def lead(self) -> float:
+        """The sum of the gains: above 0 where the candidate is ahead."""
+        return math.fsum(self.gains)
 
     def turned(self) -> Evidence:
         """The same from the baseline's side."""
-        return Evidence(
-            [-gain for gain in self.gains],
-            self.gained.turned(),
-            self.lost.turned(),
-            self.p,
-            self.p_equivalence,
-            self.margin,
-            self.alpha,
-            self.family_size,
+        return replace(
+            self,
+            gains=[-gain for gain in self.gains],
+            lost=self.gained.turned(),
+            gained=self.lost.turned(),
+            unknown=self.unknown.turned(),
         )
+
+    def better_p(self) -> float:
+        """The two-sided p of its being better, the highest that what it failed on leaves possible."""
+        return self._highest_p(self.lost) if self.lead > 0 else 1.0
+
+    def worse_p(self) -> float:
+        """The two-sided p of its being worse, the lowest that what it failed on leaves possible."""
+        known = self.p if self.p is not None and self.lead < 0 else 1.0
+        return min(known, 2 * lowest_p([-gain for gain in self.gains], self.lost.turned()))
+
+    def highest_p(self) -> float:
+        """The highest p of a difference that all failed questions together leave possible."""
+        ahead = self if self.lead > 0 else self.turned()
+        return ahead._highest_p(ahead.unknown) if self.lead else 1.0
+
+    def lowest_p(self) -> float:
+        """The lowest, of a difference in either direction."""
+        return min(
+            1.0 if self.p is None else self.p,
+            2 * lowest_p(self.gains, self.unknown),
+            2 * lowest_p([-gain for gain in self.gains], self.unknown.turned()),
+        )
+
+    def highest_p_equivalence(self) -> float:
+        """The highest p of a difference that reaches the margin that all failed questions together leave possible."""
+        if self.margin is None or self.p_equivalence is None:
+            return 1.0
+        if not self.unknown.count:
+            return self.p_equivalence
+        margin = self.margin
+        return max(
+            self.p_equivalence,
+            *(
+                highest_p([gain + margin for gain in one.gains], one.unknown.shifted(margin))
+                for one in (self, self.turned())
+            ),
+        )
+
+    def clears_margin(self) -> bool:
+        """Whether it is so far ahead that it would not have been called equivalent without its failures."""
+        if self.margin is None:
+            return True
+        floor = self.lead + (self.lost.count * min(self.lost.low, self.margin) if self.lost.count else 0.0)
+        return floor >= self.margin * (len(self.gains) + self.lost.count)
+
+    def _highest_p(self, doubt: Doubt) -> float:
+        if self.p is None:
+            return 1.0
+        return min(1.0, max(self.p, 2 * highest_p(self.gains, doubt))) if doubt.count else self.p
+
+
+class Family:
+    """All comparisons that share one ``alpha``, by Holm.
+
+    Args:
+        evidence: Of each comparison.
+        alpha: The probability of any wrong claim.
+        others: Comparisons without evidence that count, too.
+    """
+
+    def __init__(self, evidence: Sequence[Evidence], alpha: float, *, others: int = 0) -> None:
+        self.alpha = alpha
+        self.size = len(evidence) + others
+        # A comparison without a p counts with 1: whether it has one, failures decide.
+        self._highest = [one.highest_p() for one in evidence] + [1.0] * others
+        self._lowest = [one.lowest_p() for one in evidence] + [1.0] * others
+        self._equivalences = [one.highest_p_equivalence() for one in evidence]
+        self._has_failures = any(one.unknown.count for one in evidence)
+
+    def adjusted(self, position: int, p: float | None) -> float | None:
+        """``p`` of the comparison at ``position``, adjusted."""
+        return None if p is None else _adjusted(self._highest, position, p)
+
+    def adjusted_equivalence(self, position: int, p: float | None) -> float | None:
+        """The same of a p of equivalence."""
+        return None if p is None else _adjusted(self._equivalences, position, p)
+
+    def shows_better(self, position: int, one: Evidence) -> bool:
+        """Whether the comparison shows its candidate to be better, whatever it would have scored where it failed."""
+        if not self._is_within_alpha(self._highest, position, one.better_p()):
+            return False
+        return not self._has_failures or one.clears_margin()
+
+    def could_be_worse(self, position: int, one: Evidence) -> bool:
+        """Whether its candidate is shown to be worse, or could have been, had there been no failures."""
+        return self._is_within_alpha(self._lowest, position, one.worse_p())
+
+    def shows_equivalent(self, position: int) -> bool:
+        """Whether the difference is within the margin, whatever would have been scored where either failed."""
+        return self._is_within_alpha(self._equivalences, position, self._equivalences[position])
+
+    def _is_within_alpha(self, p_values: Sequence[float], position: int, p: float) -> bool:
+        # Most p are above alpha before they are adjusted, which takes all the others.
+        return p <= self.alpha and _adjusted(p_values, position, p) <= self.alpha
+
+
+def _adjusted(p_values: Sequence[float], position: int, p: float) -> float:
+    """``p`` in the place of the one at ``position``, adjusted by Holm."""
+    found = holm([*p_values[:position], p, *p_values[position + 1 :]])[position]
+    return 1.0 if found is None else found
 
 
 def verdict_of(
-    evidence: Evidence, coverages: Sequence[tuple[str, Coverage]], min_coverage: float
+    family: Family,
+    position: int,
+    one: Evidence,
+    coverages: Sequence[tuple[str, Coverage]],
+    min_coverage: float,
 ) -> tuple[Verdict, str]:
-    """The verdict and its reason.
-
-    A failure takes the doubt against the run that failed: where it could have turned a verdict that run would like,
-    there is none.
-    """
-    n = len(evidence.gains)
+    """The verdict of the comparison at ``position`` and its reason."""
+    n = len(one.gains)
     for name, coverage in coverages:
         if coverage.share is None or coverage.share < min_coverage:
             share = f" ({coverage.share:.1%}, below {min_coverage:.1%})" if coverage.share is not None else ""
             return "cannot say", f"{name} measured {coverage.measured} of {coverage.measurable} samples{share}"
     if n < 2:
         return "cannot say", f"{_questions(n)} measured by both: at least 2 are needed"
-    if evidence.stays_equivalent():
-        return (
-            "equivalent",
-            f"the difference is within the margin of {evidence.margin:g} ({_p(evidence.p_equivalence)})",
-        )
-    if evidence.p is None:
+    if family.shows_equivalent(position):
+        p_equivalence = family.adjusted_equivalence(position, one.p_equivalence)
+        return "equivalent", f"the difference is within the margin of {one.margin:g} ({_p(p_equivalence)})"
+    p = family.adjusted(position, one.p)
+    if p is None:
         return "cannot say", f"all {n} differences are the same: there is no spread to test them against"
-    mean = sum(evidence.gains) / n
-    if evidence.p <= evidence.alpha:
-        side: Verdict = "better" if mean > 0 else "worse"
-        seen = evidence if mean > 0 else evidence.turned()
-        if seen.stays_better():
-            return side, f"{_p(evidence.p)}, at most {evidence.alpha:g}"
-        who = "the candidate" if mean > 0 else "the baseline"
-        return (
-            "cannot say",
-            f"{side} on {_questions(n)}, but {_questions(seen.lost.count)} {who} failed on could undo it",
-        )
-    for seen, who in ((evidence, "the candidate"), (evidence.turned(), "the baseline")):
-        if seen.could_be_worse():
-            return "cannot say", f"{_questions(seen.lost.count)} {who} failed on could have shown it to be worse"
-    return "no difference shown", f"{_p(evidence.p)}, above {evidence.alpha:g}"
+    side: Verdict = "better" if one.lead > 0 else "worse"
+    ahead, who = (one, "the candidate") if one.lead > 0 else (one.turned(), "the baseline")
+    if family.shows_better(position, ahead):
+        return side, f"{_p(p)}, at most {family.alpha:g}"
+    if p <= family.alpha:
+        return "cannot say", f"{side} on {_questions(n)}, but {_failures(ahead, who)} could undo it"
+    for seen, who in ((one, "the candidate"), (one.turned(), "the baseline")):
+        if family.could_be_worse(position, seen):
+            return "cannot say", f"{_failures(seen, who)} could have shown {who} to be worse"
+    return "no difference shown", f"{_p(p)}, above {family.alpha:g}"
+
+
+def _failures(one: Evidence, who: str) -> str:
+    return f"{_questions(one.lost.count)} {who} failed on" if one.lost.count else "failures elsewhere"
 
 
 def _questions(count: int) -> str:
