@@ -51,14 +51,64 @@ def test_those_that_cannot_take_part_say_why(make_result):
 
 def test_wrong_arguments(make_result):
     result = make_result("run", mrr=[0.1], latency_ms=[1.0])
-    for results, metrics in (([], ["mrr", "latency_ms"]), ([result], ["mrr"]), ([result], "mrr")):
-        with pytest.raises(ConfigurationError, match="at least two metrics"):
+    for results, metrics, match in (
+        ([], ["mrr", "latency_ms"], "no results"),
+        ([result], ["mrr"], "at least two metrics, not of 'mrr'"),
+        ([result], [], "at least two metrics, not of none"),
+        ([result], "mrr", "metrics must be a list of names"),
+        (["run.json"], ["mrr", "latency_ms"], "must be a BenchmarkResult"),
+    ):
+        with pytest.raises(ConfigurationError, match=match):
             trade_offs(results, metrics)
     with pytest.raises(ConfigurationError, match="min_coverage"):
         trade_offs([result], ["mrr", "latency_ms"], min_coverage=-1)
     other = make_result("other", mrr=[0.1], latency_ms=[1.0], questions=["another"])
     with pytest.raises(ConfigurationError, match="no question"):
         trade_offs([result, other], ["mrr", "latency_ms"])
+
+
+def test_failing_does_not_lead_onto_the_front(make_result):
+    good = make_result("good", mrr=[0.9] * 10, latency_ms=[10.0] * 10, higher=DOWN)
+    bad = make_result("bad", mrr=[0.95] * 9 + [0.1], latency_ms=[10.0] * 10, higher=DOWN)
+    failing = make_result("bad", mrr=[0.95] * 9 + [ERRORED], latency_ms=[10.0] * 10, higher=DOWN)
+    for run in (bad, failing):
+        found = trade_offs([good, run], ["mrr", "latency_ms"])[1]
+        assert found.dominated_by == ("good",)
+    assert found.means["mrr"] == pytest.approx(0.95)
+
+
+def test_what_failed_has_no_limit_where_none_is_known(make_result):
+    whole = make_result("whole", mrr=[0.5, 0.5, 0.5], latency_ms=[90.0, 90.0, 90.0], higher=DOWN)
+    failing = make_result("failing", mrr=[0.9, 0.9, 0.9], latency_ms=[10.0, 10.0, None], higher=DOWN)
+    found = trade_offs([whole, failing], ["mrr", "latency_ms"], min_coverage=0.5)
+    assert [one.dominated_by for one in found] == [(), ()]  # better by all that was measured, but at what latency?
+    worse = make_result("worse", mrr=[0.1, 0.1, 0.1], latency_ms=[99.0, None, 99.0], higher=DOWN)
+    found = trade_offs([failing, worse], ["mrr", "latency_ms"], min_coverage=0.5)
+    assert found[1].dominated_by == ()  # both without a limit: which is the more?
+    also = make_result("worse", mrr=[0.1, 0.1, 0.1], latency_ms=[99.0, 99.0, None], higher=DOWN)
+    found = trade_offs([failing, also], ["mrr", "latency_ms"], min_coverage=0.5)
+    assert found[1].dominated_by == ("failing",)  # what both failed on is no part
+
+
+def test_a_range_that_is_known_limits_what_failed(make_result):
+    one = make_result("one", kindness=[5.0] * 20, mrr=[0.9] * 20)
+    two = make_result("two", kindness=[2.0] * 20, mrr=[0.9] * 20)
+    two.samples[0].scores["kindness"] = None
+    one.samples[1].scores["kindness"] = None
+    assert trade_offs([one, two], ["kindness", "mrr"])[1].on_front
+    assert not trade_offs([one, two], ["kindness", "mrr"], ranges={"kindness": (0, 5)})[1].on_front
+
+
+def test_a_failed_repeat_takes_its_question_out_of_the_means(make_result):
+    questions = ["q0", "q0", "q1", "q1"]
+    columns = {"mrr": [0.9, 0.1, 0.5, 0.5], "latency_ms": [10.0] * 4}
+    whole = make_result("whole", questions=questions, higher=DOWN, **columns)
+    failing = make_result(
+        "failing", questions=questions, higher=DOWN, mrr=[0.9, ERRORED, 0.5, 0.5], latency_ms=[10.0] * 4
+    )
+    found = trade_offs([whole, failing], ["mrr", "latency_ms"], min_coverage=0.5)
+    assert [one.means["mrr"] for one in found] == [0.5, 0.5]
+    assert [one.dominated_by for one in found] == [(), ("whole",)]
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 4)] * 3), min_size=1, max_size=8))

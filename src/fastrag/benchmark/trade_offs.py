@@ -6,9 +6,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from fastrag._support.checks import require_list
+from fastrag.benchmark.arguments import require_results, require_share
 from fastrag.benchmark.comparison_records import Coverage
-from fastrag.benchmark.pairing import agreed_direction, coverage_of, scores_by_question
-from fastrag.benchmark.results import BenchmarkResult
+from fastrag.benchmark.metric_ranges import Range, range_of
+from fastrag.benchmark.pairing import Side, agreed_direction, by_question, coverage_of, full_means, measured_score
+from fastrag.benchmark.results import BenchmarkResult, SampleResult
+from fastrag.benchmark.statistics import mean_of
 from fastrag.errors import ConfigurationError
 
 
@@ -18,10 +22,11 @@ class TradeOff:
 
     Attributes:
         result: The result itself.
-        means: Metric -> mean over the questions that all results in the comparison measured by all metrics; empty
-            where the result is not in it.
+        means: Metric -> mean over the questions that all results in the comparison measured in full, at every
+            occurrence and by all metrics; empty where there is none, or the result is not in it.
         coverage: Metric -> how much of the whole run was measured; metrics it does not have are not there.
-        dominated_by: Names of the results that are at least as good by every metric and better by one.
+        dominated_by: Names of the results that are at least as good by every metric and better by one, whatever
+            was failed on.
         reason: Why the result is not in the comparison; None where it is.
     """
 
@@ -38,50 +43,78 @@ class TradeOff:
 
 
 def trade_offs(
-    results: Iterable[BenchmarkResult], metrics: Sequence[str], *, min_coverage: float = 0.9
+    results: Iterable[BenchmarkResult],
+    metrics: Sequence[str],
+    *,
+    min_coverage: float = 0.9,
+    ranges: Mapping[str, Range] | None = None,
 ) -> list[TradeOff]:
     """Each result with what dominates it: the Pareto front is what nothing does.
 
-    Means are compared as they are, without a test: a result that is dominated by little may be none the worse, which
-    `compare` and `rank` can tell. A result takes part if it has all the metrics and measured at least
-    ``min_coverage`` of what could be measured by each.
+    Any two are compared by their means over the questions both were asked, without a test: a result that is dominated
+    by little may be none the worse, which `compare` and `rank` can tell. A question that a result failed on has the
+    metric's worst there, so that failing never puts a result onto the front; one that both failed on is left out. Where
+    the worst is not known or has no limit (latency, cost), it is taken as infinite: a result that failed on something
+    then dominates none by that metric, and is dominated only by results that did not. So the means that are shown,
+    which are over what all measured, can look like dominance where there is none.
+
+    A result takes part if it has all the metrics and measured at least ``min_coverage`` of what could be measured by
+    each.
 
     Args:
         results: At least one.
         metrics: At least two, such as ``["ndcg@10", "latency_ms", "cost_usd"]``.
         min_coverage: From 0 to 1.
+        ranges: As in `compare`.
 
     Returns:
         In the order of the results.
 
     Raises:
         ConfigurationError: There are no results or too few metrics, results disagree on a direction, no result
-            takes part, or no question was measured by all that do.
+            takes part, no question was asked of all that do, or an argument is out of its range.
     """
-    listed, names = list(results), list(dict.fromkeys(metrics))
-    if not listed or len(names) < 2 or isinstance(metrics, str):
+    listed = require_results(results)
+    names = list(dict.fromkeys(require_list("metrics", metrics, of="names")))
+    if len(names) < 2:
         raise ConfigurationError(
-            f"a trade-off is of results by at least two metrics, not of {len(listed)} by {metrics!r}"
+            f"a trade-off is of at least two metrics, not of {', '.join(map(repr, names)) or 'none'}"
         )
-    if not 0 <= min_coverage <= 1:
-        raise ConfigurationError(f"min_coverage must be from 0 to 1, not {min_coverage!r}")
+    require_share("min_coverage", min_coverage)
     coverages = [{name: coverage_of(one, name) for name in names if name in one.summary} for one in listed]
     reasons = [_why_not(names, coverage, min_coverage) for coverage in coverages]
     inside = [position for position, reason in enumerate(reasons) if reason is None]
     if not inside:
         why = "\n- ".join(f"{one.name}: {reason}" for one, reason in zip(listed, reasons, strict=True))
         raise ConfigurationError(f"no result can be compared by {', '.join(names)}:\n- {why}")
-    signs = {name: 1 if agreed_direction([listed[i] for i in inside], name) else -1 for name in names}
-    means = _means([listed[i] for i in inside], names)
-    found = []
-    for position, (one, coverage, reason) in enumerate(zip(listed, coverages, reasons, strict=True)):
-        if reason is not None:
-            found.append(TradeOff(one, {}, coverage, (), reason))
-            continue
-        own = means[inside.index(position)]
-        better = tuple(listed[i].name for i, other in zip(inside, means, strict=True) if _dominates(other, own, signs))
-        found.append(TradeOff(one, own, coverage, better, None))
-    return found
+    taking_part = [listed[i] for i in inside]
+    goals = [_Goal.of(taking_part, name, ranges) for name in names]
+    asked = {i: by_question(listed[i].samples) for i in inside}
+    if not set.intersection(*map(set, asked.values())):
+        raise ConfigurationError(f"no question was asked of all results: {', '.join(one.name for one in taking_part)}")
+    means = dict(zip(inside, _means(taking_part, names), strict=True))
+    better = {
+        i: tuple(listed[other].name for other in inside if _dominates(asked[other], asked[i], goals)) for i in inside
+    }
+    return [
+        TradeOff(one, means.get(i, {}), coverages[i], better.get(i, ()), reasons[i]) for i, one in enumerate(listed)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Goal:
+    """One metric: which direction is better, and the worst there is, an infinity where there is no limit."""
+
+    metric: str
+    sign: int
+    worst: float
+
+    @classmethod
+    def of(cls, results: Sequence[BenchmarkResult], metric: str, ranges: Mapping[str, Range] | None) -> _Goal:
+        scores = [measured_score(sample, metric) for one in results for sample in one.samples]
+        low, high = range_of(metric, [s for s in scores if s is not None], ranges) or (-math.inf, math.inf)
+        higher = agreed_direction(results, metric)
+        return cls(metric, 1 if higher else -1, low if higher else high)
 
 
 def _why_not(names: Sequence[str], coverage: Mapping[str, Coverage], min_coverage: float) -> str | None:
@@ -95,17 +128,27 @@ def _why_not(names: Sequence[str], coverage: Mapping[str, Coverage], min_coverag
 
 
 def _means(results: Sequence[BenchmarkResult], names: Sequence[str]) -> list[dict[str, float]]:
-    scores = [{name: scores_by_question(one, name) for name in names} for one in results]
-    first = scores[0][names[0]]
-    common = [q for q in first if all(q in by_question for one in scores for by_question in one.values())]
-    if not common:
-        raise ConfigurationError(f"no question was measured by {', '.join(names)} in all results")
-    return [
-        {name: math.fsum(math.fsum(one[name][q]) / len(one[name][q]) for q in common) / len(common) for name in names}
-        for one in scores
+    scores = [{name: full_means(one, name) for name in names} for one in results]
+    common = [q for q in scores[0][names[0]] if all(q in means for one in scores for means in one.values())]
+    return [{name: mean_of([one[name][q] for q in common]) for name in names if common} for one in scores]
+
+
+def _dominates(
+    other: Mapping[str, Sequence[SampleResult]], own: Mapping[str, Sequence[SampleResult]], goals: Sequence[_Goal]
+) -> bool:
+    gains = [_gain(other, own, goal) for goal in goals]
+    return all(gain >= 0 for gain in gains) and any(gain > 0 for gain in gains)
+
+
+def _gain(other: Mapping[str, Sequence[SampleResult]], own: Mapping[str, Sequence[SampleResult]], goal: _Goal) -> float:
+    """How much better ``other`` is, over the questions both were asked; NaN where both fail without a limit."""
+    pairs = [
+        (Side.of(samples, goal.metric), Side.of(own[question], goal.metric))
+        for question, samples in other.items()
+        if question in own
     ]
-
-
-def _dominates(other: Mapping[str, float], own: Mapping[str, float], signs: Mapping[str, int]) -> bool:
-    gains = [(other[name] - own[name]) * sign for name, sign in signs.items()]
-    return min(gains) >= 0 and max(gains) > 0
+    # Sums, not differences, one by one: of the same scores in another order they are exactly the same.
+    theirs, ours = (
+        math.fsum(pair[side].at(goal.worst) for pair in pairs if pair[0].scores or pair[1].scores) for side in (0, 1)
+    )
+    return goal.sign * (theirs - ours)
