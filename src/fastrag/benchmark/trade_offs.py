@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fastrag._support.checks import require_list
+from fastrag._support.checks import require_list, require_text
 from fastrag.benchmark.arguments import require_results, require_share
 from fastrag.benchmark.comparison_records import Coverage
 from fastrag.benchmark.metric_ranges import Range, range_of
@@ -75,7 +75,8 @@ def trade_offs(
             takes part, no question was asked of all that do, or an argument is out of its range.
     """
     listed = require_results(results)
-    names = list(dict.fromkeys(require_list("metrics", metrics, of="names")))
+    listed_names = require_list("metrics", metrics, of="names")
+    names = list(dict.fromkeys(require_text("a metric", name) for name in listed_names))
     if len(names) < 2:
         raise ConfigurationError(
             f"a trade-off is of at least two metrics, not of {', '.join(map(repr, names)) or 'none'}"
