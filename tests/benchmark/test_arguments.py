@@ -21,6 +21,7 @@ from fastrag.benchmark import (
     repeats_of,
     slice_result,
     smallest_detectable,
+    trade_offs,
 )
 from fastrag.benchmark.agreement import agreement, cohen_kappa, krippendorff_alpha
 from fastrag.benchmark.statistics import bootstrap_interval, mean_interval, percentile_interval
@@ -48,6 +49,7 @@ NOT_SEEDS = [*NOT_WHOLE, -1]
 def functions(make_result):
     """Name -> function and sound arguments of it."""
     first, second = make_result("a", [0.1, 0.5, 0.3, 0.9]), make_result("b", [0.2, 0.4, 0.8, 0.9])
+    both = make_result("c", mrr=[0.1, 0.4], latency_ms=[1.0, 2.0])
     groups = {f"q{i}": "odd" if i % 2 else "even" for i in range(4)}
     samples = [EvalSample("a", metadata={"topic": "x"})]
     judged, labels = [0.5, 1.0, 0.0, 0.5], [0.5, 1.0, 0.5, None]
@@ -63,6 +65,7 @@ def functions(make_result):
         "rank": (rank, {"results": [first, second], "metric": "ndcg@10"}),
         "rank_slices": (rank_slices, {"results": [first, second], "metric": "ndcg@10", "groups": groups}),
         "slice_result": (slice_result, {"result": first, "groups": groups}),
+        "trade_offs": (trade_offs, {"results": [both, both], "metrics": ["mrr", "latency_ms"]}),
         "describe": (describe, {"result": first}),
         "describe by bootstrap": (describe, {"result": first, "method": "bootstrap"}),
         "questions_needed": (questions_needed, {"effect": 0.2}),
@@ -84,15 +87,17 @@ def functions(make_result):
 WRONG = {
     ("compare", "compare_slices", "question_changes"): {"baseline": NOT_RESULTS, "candidate": NOT_RESULTS},
     ("slice_result", "describe", "smallest_detectable", "repeats_of"): {"result": NOT_RESULTS},
-    ("rank", "rank_slices"): {"results": [*NOT_RESULTS, []]},
+    ("rank", "rank_slices", "trade_offs"): {"results": [*NOT_RESULTS, []]},
     ("compare", "compare_slices"): {
         "margin": NOT_MARGINS,
         "permutations": [*NOT_WHOLE, 0],
         "metrics": [*NOT_LISTS, [], [1], [["ndcg@10"]], ["ndgc@10"]],
     },
+    ("trade_offs",): {"metrics": [*NOT_LISTS, None, [], ["mrr"], [1, 2], [["mrr"], "latency_ms"]]},
     ("describe", "smallest_detectable"): {"metrics": [*NOT_LISTS, [], [1], [["ndcg@10"]], ["ndgc@10"]]},
-    ("rank_slices", "question_changes", "repeats_of"): {"metric": NOT_METRICS},
-    ("compare", "compare_slices", "rank_slices"): {"alpha": NOT_PROBABILITIES, "min_coverage": NOT_SHARES},
+    ("rank", "rank_slices", "question_changes", "repeats_of"): {"metric": NOT_METRICS},
+    ("compare", "compare_slices", "rank", "rank_slices"): {"alpha": NOT_PROBABILITIES},
+    ("compare", "compare_slices", "rank", "rank_slices", "trade_offs"): {"min_coverage": NOT_SHARES},
     ("compare", "compare_slices", "rank", "rank_slices", "describe"): {"ranges": NOT_RANGES},
     ("compare_slices", "rank_slices", "slice_result"): {"groups": NOT_GROUPS},
     ("describe",): {"groups": NOT_GROUPS[1:], "method": ["x", 5, ["t"], np.array([1, 2])]},

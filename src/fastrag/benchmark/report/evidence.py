@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from fastrag.benchmark.metric_evidence import MetricEvidence, describe
-from fastrag.benchmark.pairing import coverage_of, scores_by_question
-from fastrag.benchmark.ranking import Ranking
+from fastrag.benchmark.pairing import coverage_of
 from fastrag.benchmark.results import BenchmarkResult
-from fastrag.benchmark.statistics import Interval, interval_of
 
 NO_METRIC = "does not have the metric"
 """Why a result that `rank` left out has no rank."""
@@ -35,18 +32,3 @@ def evidence_of(result: BenchmarkResult, metrics: Sequence[str]) -> dict[str, Me
         )
         for metric in having
     }
-
-
-def mean_intervals(ranking: Ranking) -> list[Interval | None]:
-    """Of each entry's mean, as `describe` has it: Wilson's where all scores are 0 or 1, else Student's t."""
-    scores = [
-        {} if entry.rank is None else scores_by_question(entry.result, ranking.metric) for entry in ranking.entries
-    ]
-    ranked = [one for one in scores if one]
-    if ranking.questions is None or not ranked:
-        return [None] * len(scores)
-    common = [question for question in ranked[0] if all(question in one for one in ranked)]
-    return [
-        interval_of([math.fsum(one[question]) / len(one[question]) for question in common]) if one else None
-        for one in scores
-    ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastrag.benchmark.ranking import Ranking
-from fastrag.benchmark.report.evidence import NO_METRIC, mean_intervals
+from fastrag.benchmark.report.evidence import NO_METRIC
 from fastrag.benchmark.report.json_values import SCHEMA_VERSION, plain
 from fastrag.benchmark.results import BenchmarkResult
 
@@ -23,13 +23,13 @@ def ranking_dict(ranking: Ranking, without_metric: Sequence[BenchmarkResult] = (
             "name": entry.result.name,
             "rank": entry.rank,
             "mean": plain(entry.mean),
-            "interval": plain(interval),
+            "interval": plain(entry.interval),
             "coverage": plain(entry.coverage),
             "bounds": plain(entry.bounds),
             "beaten_by": plain(entry.beaten_by),
             "reason": entry.reason,
         }
-        for entry, interval in zip(ranking.entries, mean_intervals(ranking), strict=True)
+        for entry in ranking.entries
     ]
     absent = dict.fromkeys(("rank", "mean", "interval", "coverage", "bounds"))
     entries += [{"name": result.name, **absent, "beaten_by": [], "reason": NO_METRIC} for result in without_metric]

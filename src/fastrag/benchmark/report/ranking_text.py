@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fastrag.benchmark.ranking import RankedResult, Ranking
-from fastrag.benchmark.report.evidence import NO_METRIC, mean_intervals
+from fastrag.benchmark.report.evidence import NO_METRIC
 from fastrag.benchmark.report.missing import trouble_lines, unmeasurable_lines
 from fastrag.benchmark.report.tables import Column, cell, print_legend, print_line, print_table
 from fastrag.benchmark.report.texts import (
@@ -45,13 +45,13 @@ def print_ranking(ranking: Ranking, console: Console, without_metric: Sequence[B
     columns = [Column("rank"), Column("run", folds=True), *map(Column, ("mean", "95 % interval", "cov"))]
     columns += [Column("worst..best")] if with_bounds else []
     rows = []
-    for entry, interval in zip(ranking.entries, mean_intervals(ranking), strict=True):
+    for entry in ranking.entries:
         bounds = (_bounds(entry, form),) if with_bounds else ()
         texts = (
             _place(entry, ranking),
             entry.result.name,
             number(entry.mean, form),
-            span(interval, form),
+            span(entry.interval, form),
             percentage(entry.coverage),
             *bounds,
         )
