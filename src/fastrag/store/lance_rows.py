@@ -13,8 +13,9 @@ from fastrag.document import Document
 from fastrag.embedding.base import Matrix
 from fastrag.errors import ConfigurationError
 from fastrag.store.base import Binding
+from fastrag.store.facts import facts_of
 from fastrag.store.lance_engine import pyarrow
-from fastrag.store.lance_filters import facts_of, sortable_of
+from fastrag.store.lance_filters import sortable_of
 
 DOCUMENT_COLUMNS = ["id", "text", "uri", "metadata"]
 

@@ -19,8 +19,11 @@ Scenario = Callable[[VectorStore], Awaitable[None]]
 class StoreCase:
     """Makes a store and runs a scenario on it."""
 
-    def make_store(self, folder: Path) -> VectorStore:
-        """A store that keeps what it keeps in ``folder``; not asked anything yet."""
+    def make_store(self, folder: Path, namespace: str = "default") -> VectorStore:
+        """A store of ``namespace`` that keeps what it keeps in ``folder``; not asked anything yet.
+
+        A store of a server takes another database, or prefix, for each folder.
+        """
         raise NotImplementedError
 
     def run(self, folder: Path, scenario: Scenario) -> None:
