@@ -20,8 +20,8 @@ posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals, limi
 
 
 class TestLanceStore(DurableStoreConformance):
-    def make_store(self, folder):
-        return LanceStore(folder)
+    def make_store(self, folder, namespace="default"):
+        return LanceStore(folder, namespace=namespace)
 
 
 def start(task, folder, name="", *options):
@@ -226,8 +226,8 @@ async def test_a_store_copied_in_part_is_refused_and_left_alone(tmp_path, left):
     store = LanceStore(tmp_path / "whole")
     await store.upsert([Document("a", "cat")])
     await store.close()
-    table = tmp_path / "part" / "documents.lance"
-    shutil.copytree(tmp_path / "whole" / "documents.lance" / left, table / left)
+    table = tmp_path / "part" / "default.lance"
+    shutil.copytree(tmp_path / "whole" / "default.lance" / left, table / left)
     before = sorted(table.rglob("*"))
     store = LanceStore(tmp_path / "part")
     for call in (store.count, lambda: store.upsert([Document("b", "cat")]), store.optimize):
@@ -237,7 +237,7 @@ async def test_a_store_copied_in_part_is_refused_and_left_alone(tmp_path, left):
 
 
 async def test_a_store_whose_making_was_killed_is_made(tmp_path):
-    begun = tmp_path / "documents.lance" / "_transactions" / "0-a720138b.txn"
+    begun = tmp_path / "default.lance" / "_transactions" / "0-a720138b.txn"
     begun.parent.mkdir(parents=True)
     begun.write_bytes(b"")
     store = LanceStore(tmp_path)
@@ -256,7 +256,7 @@ async def test_tables_of_others_and_of_newer_versions_are_refused(tmp_path):
     ):
         connection = await lancedb.connect_async(tmp_path / folder)
         schema = pa.schema([pa.field("id", pa.string())], metadata=metadata)
-        await connection.create_table("documents", schema=schema)
+        await connection.create_table("default", schema=schema)
         with pytest.raises(ConfigurationError, match=message):
             await LanceStore(tmp_path / folder).upsert([Document("a", "")])
         with pytest.raises(ConfigurationError, match=message):
@@ -286,7 +286,7 @@ async def test_a_damaged_store_says_so(tmp_path):
     store = LanceStore(tmp_path)
     await store.upsert([Document("a", "cat")], np.ones((1, 3)))
     await store.close()
-    for path in (tmp_path / "documents.lance" / "_versions").iterdir():
+    for path in (tmp_path / "default.lance" / "_versions").iterdir():
         path.write_bytes(b"garbage")
     for call in (store.count(), store.search(text="cat"), store.upsert([Document("b", "")]), store.bind("e", 3)):
         with pytest.raises(StoreError, match=str(tmp_path)) as caught:
@@ -308,7 +308,7 @@ async def test_writing_tidies_up_when_much_has_piled_up(tmp_path, monkeypatch):
     import lancedb
 
     async def pieces():
-        table = await (await lancedb.connect_async(tmp_path)).open_table("documents")
+        table = await (await lancedb.connect_async(tmp_path)).open_table("default")
         statistics = await table.stats()
         texts = await table.index_stats("text_idx")
         return statistics["fragment_stats"]["num_fragments"], texts.num_unindexed_rows

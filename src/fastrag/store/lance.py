@@ -18,7 +18,15 @@ from fastrag.document import Document
 from fastrag.embedding.base import Matrix, Vector
 from fastrag.errors import ConfigurationError, FastRAGError, StoreError
 from fastrag.store.base import Binding, VectorStore, agreed_binding
-from fastrag.store.checks import check_dimension, checked_deletion, checked_documents, checked_ids, unit_rows
+from fastrag.store.checks import (
+    DEFAULT_NAMESPACE,
+    check_dimension,
+    checked_deletion,
+    checked_documents,
+    checked_ids,
+    checked_namespace,
+    unit_rows,
+)
 from fastrag.store.durability import FileSyncer
 from fastrag.store.filters import Filter, check_filter
 from fastrag.store.lance_engine import lancedb, refuse_after_fork
@@ -29,14 +37,16 @@ from fastrag.store.lance_rows import (
     binding_of,
     check_schema,
     embedder_metadata,
+    is_ours,
     new_schema,
     to_documents,
+    to_embeddings,
     to_rows,
     vector_field,
 )
 from fastrag.store.languages import language_name
 
-_TABLE = "documents"
+_TABLE_FOLDER = ".lance"
 _TEXT_INDEX = "text_idx"
 _SCAN_ROWS = 1000
 _ATTEMPTS = 10
@@ -78,15 +88,16 @@ class LanceStore(VectorStore):
     Needs ``pip install 'fastrag[lance]'``.
 
     Args:
-        path: The folder on this machine, which holds one store and nothing else. ``~`` is the home folder; a
+        path: The folder on this machine, which holds stores and nothing else. ``~`` is the home folder; a
             relative path is taken from the folder that is current now.
         language: Whose word endings to take off for lexical search: an ISO 639-1 code or English name; None
             for none. It is fixed by the first write.
+        namespace: Which corpus of the folder this store is; each is a LanceDB table of its own.
 
     Raises:
-        ConfigurationError: There is no stemmer for ``language``, or ``path`` is a URL or no path at all. The
-            first call raises it where ``path`` is a file, a folder of something else, or a store of another
-            language or a newer format.
+        ConfigurationError: There is no stemmer for ``language``, ``namespace`` cannot be one, or ``path`` is a URL
+            or no path at all. The first call raises it where ``path`` is a file, a folder of something else, or
+            a store of another language or a newer format.
 
     >>> import tempfile
     >>> import numpy as np
@@ -101,12 +112,53 @@ class LanceStore(VectorStore):
     ['a']
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, language: str | None = "en") -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        language: str | None = "en",
+        namespace: str = DEFAULT_NAMESPACE,
+    ) -> None:
         self._path = _folder(path)
+        self._namespace = checked_namespace(namespace)
         self._language = language_name(language)
         self._opened: _Opened | None = None
         self._handles = threading.Lock()
         self._locks: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = weakref.WeakKeyDictionary()
+
+    @property
+    def namespace(self) -> str:
+        """See `VectorStore.namespace`."""
+        return self._namespace
+
+    async def namespaces(self) -> list[str]:
+        """See `VectorStore.namespaces`."""
+        names = sorted(await asyncio.to_thread(self._table_names))
+        if not names:
+            return []
+        refuse_after_fork()
+        found = []
+        with self._translated("open"):
+            connection = await lancedb().connect_async(self._path)
+            try:
+                for name in names:
+                    # What cannot be opened is being made or dropped at this moment, or no table.
+                    with contextlib.suppress(ValueError):
+                        table = await connection.open_table(name)
+                        if is_ours(await table.schema()):
+                            found.append(name)
+                        table.close()
+            finally:
+                connection.close()
+        return found
+
+    async def drop(self) -> None:
+        """See `VectorStore.drop`."""
+        if not await self._exists():
+            return
+        async with self._writing() as opened:
+            await opened.connection.drop_table(self._namespace, ignore_missing=True)
+            await self.close()
 
     async def bind(self, embedder_id: str, dimension: int) -> None:
         """See `VectorStore.bind`."""
@@ -114,11 +166,10 @@ class LanceStore(VectorStore):
         async with self._writing() as opened:
             await _retried(lambda: self._bind(opened, embedder_id, dimension))
 
-    async def check_binding(self, embedder_id: str, dimension: int) -> None:
-        """See `VectorStore.check_binding`."""
+    async def binding(self) -> Binding | None:
+        """See `VectorStore.binding`."""
         async with self._reading("read") as opened:
-            bound = None if opened is None else binding_of(await opened.table.schema())
-            agreed_binding(bound, embedder_id, dimension)
+            return None if opened is None else binding_of(await opened.table.schema())
 
     async def upsert(self, documents: Sequence[Document], embeddings: Matrix | None = None) -> None:
         """See `VectorStore.upsert`."""
@@ -164,6 +215,17 @@ class LanceStore(VectorStore):
                     rows = await query.to_arrow()
                     found.update({document.id: document for document in to_documents(rows)})
         return [found[key] for key in ids if key in found]
+
+    async def get_embeddings(self, ids: Sequence[str]) -> dict[str, Vector]:
+        """See `VectorStore.get_embeddings`."""
+        ids = checked_ids(ids)
+        found: dict[str, Vector] = {}
+        async with self._reading("read") as opened:
+            if opened is not None and binding_of(await opened.table.schema()) is not None:
+                for some in portions(ids):
+                    query = opened.table.query().where(has_id(some)).select(["id", "vector"])
+                    found.update(to_embeddings(await query.to_arrow()))
+        return found
 
     async def count(self, filter: Filter | None = None) -> int:
         """See `VectorStore.count`."""
@@ -324,35 +386,38 @@ class LanceStore(VectorStore):
         return _Opened(os.getpid(), connection, table, FileSyncer(self._path))
 
     def _is_there(self) -> bool:
+        return self._namespace in self._table_names()
+
+    def _table_names(self) -> list[str]:
         try:
             names = [entry.name for entry in self._path.iterdir() if not entry.name.startswith(".")]
         except FileNotFoundError:
-            return False
+            return []
         except NotADirectoryError as error:
             raise ConfigurationError(f"{self._path} is not a folder: give the path of a folder") from error
         except OSError as error:
             raise StoreError(f"{self._path} cannot be read: {error}") from error
-        if names and f"{_TABLE}.lance" not in names:
+        if names and not any(name.endswith(_TABLE_FOLDER) for name in names):
             raise ConfigurationError(
                 f"{self._path} is a folder of something else (it has {min(names)!r} in it): give a new or an empty one"
             )
-        return bool(names)
+        return [name.removesuffix(_TABLE_FOLDER) for name in names if name.endswith(_TABLE_FOLDER)]
 
     async def _open_table(self, connection: Any, *, create: bool) -> Any:
         try:
-            return await connection.open_table(_TABLE)
+            return await connection.open_table(self._namespace)
         except ValueError:
             if await asyncio.to_thread(self._has_files):
                 return await self._open_anyway(connection)
             if not create:
                 return None
             with contextlib.suppress(ValueError):
-                return await connection.create_table(_TABLE, schema=new_schema(self._language))
-            return await connection.open_table(_TABLE)
+                return await connection.create_table(self._namespace, schema=new_schema(self._language))
+            return await connection.open_table(self._namespace)
 
     async def _open_anyway(self, connection: Any) -> Any:
         try:
-            return await connection.open_table(_TABLE)  # another process made it in between
+            return await connection.open_table(self._namespace)  # another process made it in between
         except ValueError as error:
             raise StoreError(
                 f"the store in {self._path} is damaged or was copied in part: LanceDB finds no table among its files. "
@@ -364,7 +429,7 @@ class LanceStore(VectorStore):
 
         Where that is all, whoever made the table was killed or is about to commit, and nothing can be lost.
         """
-        files = (path for path in (self._path / f"{_TABLE}.lance").rglob("*") if path.is_file())
+        files = (path for path in (self._path / (self._namespace + _TABLE_FOLDER)).rglob("*") if path.is_file())
         return any(not _NEW_TABLE_FILE.match(path.name) for path in files)
 
     async def _index_texts(self, table: Any) -> None:
