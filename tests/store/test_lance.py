@@ -20,6 +20,8 @@ posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals, limi
 
 
 class TestLanceStore(DurableStoreConformance):
+    scans_a_snapshot = True
+
     def make_store(self, folder, namespace="default"):
         return LanceStore(folder, namespace=namespace)
 

@@ -10,6 +10,8 @@ from fastrag.testing.store_conformance import StoreConformance
 
 
 class TestInMemoryStore(StoreConformance):
+    scans_a_snapshot = True
+
     def make_store(self, folder, namespace="default"):
         return InMemoryStore(namespace=namespace)
 

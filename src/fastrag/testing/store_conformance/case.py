@@ -17,7 +17,13 @@ Scenario = Callable[[VectorStore], Awaitable[None]]
 
 
 class StoreCase:
-    """Makes a store and runs a scenario on it."""
+    """Makes a store and runs a scenario on it.
+
+    Attributes:
+        scans_a_snapshot: True for a store whose scans show nothing of what is changed while they run.
+    """
+
+    scans_a_snapshot = False
 
     def make_store(self, folder: Path, namespace: str = "default") -> VectorStore:
         """A store of ``namespace`` that keeps what it keeps in ``folder``; not asked anything yet.
