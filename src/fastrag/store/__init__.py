@@ -4,6 +4,7 @@ from fastrag.store.base import VectorStore
 from fastrag.store.filters import And, Contains, Eq, Exists, Filter, In, Not, Or, Range, matches
 from fastrag.store.lance import LanceStore
 from fastrag.store.memory import InMemoryStore
+from fastrag.store.qdrant import QdrantStore
 
 __all__ = [
     "And",
@@ -16,6 +17,7 @@ __all__ = [
     "LanceStore",
     "Not",
     "Or",
+    "QdrantStore",
     "Range",
     "VectorStore",
     "matches",
