@@ -88,7 +88,15 @@ async def _ingest_async(options: argparse.Namespace) -> None:
     embedder = None if options.lexical_only else _embedder(options)
     store = _store(options.index)
     try:
-        report = await ingest(options.paths, store=store, embedder=embedder, progress=True)
+        report = await ingest(
+            options.paths,
+            store=store,
+            embedder=embedder,
+            workers=options.workers,
+            dead_letters=options.dead_letters,
+            failed_before=options.failed_before,
+            progress=True,
+        )
     finally:
         await store.close()
         if embedder is not None:
@@ -99,7 +107,8 @@ async def _ingest_async(options: argparse.Namespace) -> None:
     for failure in report.failures:
         _print(f"  failed: {failure.source}: {failure.reason}")
     if report.failures:
-        raise FastRAGError(f"{len(report.failures)} documents could not be ingested; everything else is stored")
+        listed = f"; what failed is listed in {options.dead_letters}" if options.dead_letters else ""
+        raise FastRAGError(f"{len(report.failures)} documents could not be ingested; everything else is stored{listed}")
 
 
 def _ask(options: argparse.Namespace) -> None:
@@ -253,6 +262,8 @@ def _usage_problem(options: argparse.Namespace) -> str | None:
         return "--embedding-url needs --embedding-model: which of its models to use"
     if getattr(options, "llm_url", None) and not options.llm:
         return "--llm-url needs --llm: which of its models to use"
+    if getattr(options, "failed_before", "retry") != "retry" and not options.dead_letters:
+        return f"--failed-before {options.failed_before} needs --dead-letters: the list of what failed"
     return None
 
 
@@ -322,13 +333,26 @@ def _parser() -> argparse.ArgumentParser:
         "ingest",
         _ingest,
         "index files and folders; again later, only what changed is embedded again",
-        "fastrag ingest docs --index my-index\nfastrag ingest notes.md a.pdf --index my-index --lexical-only",
+        "fastrag ingest docs --index my-index\nfastrag ingest notes.md a.pdf --index my-index --lexical-only\n"
+        "fastrag ingest docs --index my-index --dead-letters failed.jsonl --failed-before only",
     )
     ingest.add_argument(
         "paths", nargs="+", type=Path, metavar="PATH", help="text, Markdown, HTML, PDF, DOCX, or folders"
     )
     _add_index(ingest)
     ingest.add_argument("--lexical-only", action="store_true", help="no vectors: BM25 search only, no model needed")
+    ingest.add_argument(
+        "--workers", type=_count, default=1, metavar="N", help="how many files are read at once (default: %(default)s)"
+    )
+    ingest.add_argument(
+        "--dead-letters", type=Path, metavar="FILE", help="keep a list of what failed in FILE, a JSON object a line"
+    )
+    ingest.add_argument(
+        "--failed-before",
+        choices=["retry", "skip", "only"],
+        default="retry",
+        help="what is on that list: try again, skip while unchanged, or try nothing else (default: %(default)s)",
+    )
     _add_embedding(ingest)
 
     ask = command(

@@ -95,6 +95,7 @@ async def ingest(
         ServiceError, ModelError: The embedder failed; what was written until then stays.
         StoreError: The store failed; the same.
 
+    >>> from fastrag.document import Document
     >>> from fastrag.store.memory import InMemoryStore
     >>> async def example():
     ...     store = InMemoryStore()
