@@ -40,6 +40,11 @@ class TestQdrantStore(DurableStoreConformance):
         return QdrantStore(self.servers[folder].url, namespace=namespace)
 
 
+@pytest.fixture(autouse=True)
+def _no_key(monkeypatch):
+    monkeypatch.delenv("QDRANT_API_KEY", raising=False)
+
+
 @pytest.fixture
 def server():
     server = QdrantStub()
@@ -356,6 +361,15 @@ async def test_the_key_is_sent_and_shown_nowhere(caplog, recwarn, capfd):
     await wrong.close()
 
 
+async def test_the_key_is_taken_from_the_environment(monkeypatch):
+    server = QdrantStub(KEY)
+    monkeypatch.setenv("QDRANT_API_KEY", f"{KEY}\n")
+    store = QdrantStore(server.url)
+    assert await store.count() == 0
+    await store.close()
+    server.stop()
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -368,7 +382,7 @@ async def test_the_key_is_sent_and_shown_nowhere(caplog, recwarn, capfd):
         {"url": f"http://:{KEY}@host"},
         {"url": f"http://host?api_key={KEY}"},
         {"url": "http://ho\nst"},
-        {"api_key": f"{KEY}\n"},
+        {"api_key": f"{KEY}\nx"},
         {"api_key": 3},
         {"timeout_s": 0},
         {"timeout_s": float("nan")},

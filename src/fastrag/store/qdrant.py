@@ -69,8 +69,8 @@ class QdrantStore(VectorStore):
 
     Args:
         url: ``http://`` or ``https://``; the port is 6333 unless given.
-        api_key: Sent with every request; None where the server needs none. Over ``http://`` it can be read on the
-            way.
+        api_key: Sent with every request, where the server asks for one. None takes it from the environment's
+            ``QDRANT_API_KEY``, where that is set. Over ``http://`` it can be read on the way.
         language: Whose word endings to take off for lexical search: an ISO 639-1 code or English name; None for
             none. It is fixed by the first write.
         namespace: Which corpus of the server this store is.
@@ -85,7 +85,7 @@ class QdrantStore(VectorStore):
 
     Example::
 
-        store = QdrantStore("https://qdrant.example.com", api_key=os.environ["QDRANT_API_KEY"], namespace="handbook")
+        store = QdrantStore("https://qdrant.example.com", namespace="handbook")
     """
 
     def __init__(

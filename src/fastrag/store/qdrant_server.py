@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import os
 import re
 import sys
 from typing import Any
@@ -36,7 +37,7 @@ class QdrantServer:
     Args:
         url: ``http://`` or ``https://``, with a path where the server is behind a proxy; the port is 6333 unless
             given.
-        api_key: None where the server needs none.
+        api_key: None takes it from the environment's ``QDRANT_API_KEY``, where that is set.
         timeout_s: Seconds until an unanswered request fails; a connection is given up after five at the most.
 
     Raises:
@@ -46,9 +47,11 @@ class QdrantServer:
     def __init__(self, url: str, *, api_key: str | None, timeout_s: float) -> None:
         self._url = _checked_url(url)
         self.place = without_secrets(self._url)
-        if api_key is not None and not (isinstance(api_key, str) and api_key.isascii() and api_key.isprintable()):
+        if not isinstance(api_key, str | None):
+            raise ConfigurationError(f"api_key must be a text or None, not a {type(api_key).__name__}")
+        self._api_key = (api_key if api_key is not None else os.environ.get("QDRANT_API_KEY", "")).strip()
+        if not (self._api_key.isascii() and self._api_key.isprintable()):
             raise ConfigurationError("the API key has characters in it that no key has, such as a line break")
-        self._api_key = api_key or None
         if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or not 0 < timeout_s < math.inf:
             raise ConfigurationError(f"timeout_s must be a number above 0, not {timeout_s!r}")
         self._timeout_s = float(timeout_s)
