@@ -96,7 +96,7 @@ class FilterTests(StoreCase):
             await store.upsert(documents, np.array([near] * 300 + [far] * 5))
             await store.optimize()
             expected = {f"far{n}" for n in range(5)}
-            for query in ({"embedding": near}, {"text": "cat"}, {"embedding": near, "text": "cat"}):
+            for query in self.queries("cat", near):
                 found = await store.search(**query, k=5, filter=Eq("n", -1))
                 assert {document.id for document in found} == expected
                 assert [document.metadata["rank"] for document in found] == [1, 2, 3, 4, 5]

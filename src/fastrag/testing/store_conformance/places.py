@@ -59,12 +59,12 @@ class PlaceTests(StoreCase):
             assert await store.binding() is None
             assert await store.count() == 0
             assert await stored_ids(store, Exists("n")) == set()
-            assert await store.search(text="cat") == []
-            assert await store.search(embedding=unit(0)[0]) == []
+            for query in self.queries("cat", unit(0)[0]):
+                assert await store.search(**query) == []
             await store.drop()
             await store.bind("another", 3)
             await store.upsert([Document("a", "dog")], np.eye(3, dtype=np.float32)[:1])
-            assert [document.id for document in await store.search(text="dog")] == ["a"]
+            await self.check_found_by_words(store, "dog", {"a"})
             assert set(await store.get_embeddings(["a"])) == {"a"}
 
         self.run(tmp_path, scenario)
@@ -92,7 +92,7 @@ class NamespaceTests(StoreCase):
                 assert await store.namespaces() == await other.namespaces() == ["default", "other"]
                 assert await store.get(["a", "b"]) == [Document("a", "cat", metadata={"n": 1})]
                 assert (await store.count(), await other.count()) == (1, 2)
-                assert [document.id for document in await other.search(text="cat")] == ["b"]
+                await self.check_found_by_words(other, "cat", {"b"})
                 assert await other.delete(ids=["b"]) == 1
                 assert await other.delete(filter=Exists("n")) == 0
                 await other.drop()
