@@ -4,6 +4,7 @@ from fastrag.store.base import VectorStore
 from fastrag.store.filters import And, Contains, Eq, Exists, Filter, In, Not, Or, Range, matches
 from fastrag.store.lance import LanceStore
 from fastrag.store.memory import InMemoryStore
+from fastrag.store.milvus import MilvusStore
 from fastrag.store.qdrant import QdrantStore
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "In",
     "InMemoryStore",
     "LanceStore",
+    "MilvusStore",
     "Not",
     "Or",
     "QdrantStore",

@@ -1,0 +1,306 @@
+"""Asking Milvus, with its client's many kinds of errors in our words and without the token in any of them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from fastrag._support.extras import import_extra
+from fastrag._support.per_loop import PerLoop
+from fastrag.errors import ConfigurationError, FastRAGError, StoreError
+from fastrag.store.milvus_local import leave, serve
+from fastrag.store.urls import without_secrets
+
+SLOW_S = 600.0
+"""Seconds that the engine may take to build an index or load a collection."""
+
+_PORT = 19530
+_CONNECT_S = 5.0
+_SHOWN = 300
+_GONE = 100
+_NEVER_MS = 2**31 - 1
+_TOO_LARGE = re.compile("message larger than max|exceed the limit size|maxOutputSize", re.IGNORECASE)
+
+_used_in: int | None = None
+
+
+class CollectionGoneError(StoreError):
+    """There is no collection of that name."""
+
+
+class TooMuchError(StoreError):
+    """What was asked for is more than the engine answers at once."""
+
+
+class _Link:
+    """A client of one event loop."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self._connecting = asyncio.Lock()
+        self._connected = False
+
+    async def connected(self) -> Any:
+        # One at a time: of two connections the client would keep the second and never close the first.
+        if not self._connected:
+            async with self._connecting:
+                await self.client.__aenter__()
+                self._connected = True
+        return self.client
+
+
+class MilvusServer:
+    """A server, a cluster behind one address, or a ``.db`` file of milvus-lite, which is opened at the first call.
+
+    Attributes:
+        place: Its URL or path, for messages.
+        is_local: Whether it is a file.
+
+    Args:
+        uri: ``http://`` or ``https://``, host, port (19530 unless given, 443 for https), and after a slash the
+            database; or a path that ends in ``.db``.
+        token: ``user:password`` or an API key; a function is asked for it at each connection. None takes it from
+            ``MILVUS_TOKEN``, where that is set.
+        timeout_s: Seconds until an unanswered call fails.
+
+    Raises:
+        ConfigurationError: An argument is wrong.
+    """
+
+    def __init__(self, uri: str | os.PathLike[str], *, token: str | Callable[[], str] | None, timeout_s: float) -> None:
+        self._path, self._uri = _checked_uri(uri)
+        self.is_local = self._path is not None
+        self.place = str(self._path) if self._path is not None else without_secrets(self._uri)
+        if not (token is None or isinstance(token, str) or callable(token)):
+            raise ConfigurationError(f"token must be a text, a function or None, not a {type(token).__name__}")
+        if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or not 0 < timeout_s < math.inf:
+            raise ConfigurationError(f"timeout_s must be a number above 0, not {timeout_s!r}")
+        self._token = token
+        self._secret = ""
+        self._timeout_s = float(timeout_s)
+        self._links: PerLoop[_Link] = PerLoop(self._new_link, lambda link: link.client.close())
+        self._guard = threading.Lock()
+        self._address: str | None = None
+        self._writer: Any = None
+
+    async def module(self) -> Any:
+        """pymilvus.
+
+        Raises:
+            MissingDependencyError: The extra ``milvus`` is not installed.
+        """
+        if "pymilvus" not in sys.modules:
+            # The first import takes seconds.
+            await asyncio.to_thread(_pymilvus)
+        return _pymilvus()
+
+    async def is_there(self) -> bool:
+        """Whether there is anything to open: a file may not be there yet."""
+        return self._path is None or await asyncio.to_thread(self._path.exists)
+
+    async def ask(
+        self, action: str, method: str, *arguments: Any, timeout_s: float | None = None, **options: Any
+    ) -> Any:
+        """Call ``method`` of the client.
+
+        Args:
+            action: What it is for, after "could not".
+            method: A name of ``AsyncMilvusClient``.
+            *arguments: For the method.
+            timeout_s: Where it may take longer than other calls.
+            **options: For the method.
+
+        Raises:
+            CollectionGoneError: There is no collection of that name.
+            StoreError: There is no connection, the server refused, or it did not answer in time.
+            TooMuchError: The answer would be too large.
+        """
+        await self.module()
+        _refuse_after_fork()
+        if self._address is None:
+            await asyncio.to_thread(self._located)
+        link = await self._links.get()
+        seconds = max(timeout_s or 0.0, self._timeout_s)
+        with self._errors(action, seconds):
+            async with asyncio.timeout(seconds):
+                client = await link.connected()
+                return await getattr(client, method)(*arguments, timeout=seconds, **options)
+
+    async def write(self, action: str, method: str, *arguments: Any, **options: Any) -> Any:
+        """The same with a method of ``MilvusClient``, in a thread: making messages out of rows takes the client long.
+
+        A call that is cancelled, or not answered in time, may still be carried out.
+        """
+        await self.module()
+
+        def call() -> Any:
+            return getattr(self._writing_client(), method)(*arguments, timeout=self._timeout_s, **options)
+
+        with self._errors(action, self._timeout_s):
+            async with asyncio.timeout(self._timeout_s):
+                return await asyncio.to_thread(call)
+
+    async def close(self) -> None:
+        """Close the running loop's connections, and the file; the next call opens others."""
+        await self._links.close()
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        with self._guard:
+            writer, self._writer = self._writer, None
+            address, self._address = self._address, None
+        if _used_in != os.getpid():
+            return
+        if writer is not None:
+            writer.close()
+        if self._path is not None and address is not None:
+            leave(self._path)
+
+    def _located(self) -> str:
+        _refuse_after_fork()
+        with self._guard:
+            if self._address is None:
+                self._address = self._uri if self._path is None else serve(self._path)
+            return self._address
+
+    def _new_link(self) -> _Link:
+        return _Link(self._client("AsyncMilvusClient"))
+
+    def _writing_client(self) -> Any:
+        self._located()
+        with self._guard:
+            if self._writer is None:
+                self._writer = self._client("MilvusClient")
+            return self._writer
+
+    def _client(self, kind: str) -> Any:
+        token = self._token() if callable(self._token) else self._token
+        token = os.environ.get("MILVUS_TOKEN", "") if token is None else token
+        if not (isinstance(token, str) and token.isprintable()):
+            raise ConfigurationError("the token has characters in it that no token has, such as a line break")
+        self._secret = "" if self.is_local else token
+        if self._address is None:
+            raise StoreError(f"Milvus at {self.place} was closed meanwhile")
+        # A file's server is in this process; it would close the connection of a client that asks if it is alive.
+        options = {"grpc.keepalive_time_ms": _NEVER_MS} if self.is_local else {}
+        return getattr(_pymilvus(), kind)(
+            self._address,
+            token=self._secret,
+            timeout=min(self._timeout_s, _CONNECT_S),
+            dedicated=True,  # the others are kept open when a client is closed
+            grpc_options=options,
+        )
+
+    @contextmanager
+    def _errors(self, action: str, seconds: float) -> Iterator[None]:
+        failed = f"Milvus at {self.place} could not {action}"
+        exceptions, grpc = _imported("pymilvus.exceptions"), _imported("grpc")
+        try:
+            yield
+        except FastRAGError:
+            raise
+        except TimeoutError as error:
+            raise StoreError(f"{failed}: no answer within {seconds:g} s") from error
+        except exceptions.MilvusException as error:
+            raise self._refusal(failed, error) from self._shown(error)
+        except grpc.RpcError as error:
+            raise self._broken(failed, error) from self._shown(error)
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise StoreError(f"{failed}: the store was closed meanwhile") from error
+        except (ValueError, TypeError, RuntimeError, OSError) as error:
+            raise StoreError(f"{failed}: {self._quoted(str(error))}") from self._shown(error)
+
+    def _refusal(self, failed: str, error: Any) -> StoreError:
+        said = str(error.message)
+        if isinstance(error.__cause__, _imported("grpc").RpcError) and hasattr(error.__cause__, "details"):
+            said = f"{said}: {error.__cause__.details()}"
+        if error.code == _GONE:
+            return CollectionGoneError(f"{failed}: {self._quoted(said)}")
+        return (TooMuchError if _TOO_LARGE.search(said) else StoreError)(f"{failed}: {self._quoted(said)}")
+
+    def _broken(self, failed: str, error: Any) -> StoreError:
+        said = f"{error.code().name.lower().replace('_', ' ')}: {error.details()}"
+        advice = "; is the token right?" if error.code().name in ("UNAUTHENTICATED", "PERMISSION_DENIED") else ""
+        return (TooMuchError if _TOO_LARGE.search(said) else StoreError)(f"{failed}: {self._quoted(said)}{advice}")
+
+    def _quoted(self, words: str) -> str:
+        """What the engine said, on one line, cut, and without the token."""
+        line = " ".join((words.replace(self._secret, "***") if self._secret else words).split())
+        return line if len(line) <= _SHOWN else line[:_SHOWN] + "..."
+
+    def _shown(self, error: Exception) -> Exception | None:
+        # A server may repeat the token in its refusal; then its own words are not kept as the cause.
+        return None if self._secret and self._secret in f"{error} {error!r}" else error
+
+
+def _refuse_after_fork() -> None:
+    global _used_in
+    if _used_in is None:
+        _used_in = os.getpid()
+    if _used_in != os.getpid():
+        raise StoreError(
+            "this process was forked from one that had used Milvus, whose connections work in no such process: start "
+            "processes with multiprocessing's 'spawn' or 'forkserver', or fork before the first use of a MilvusStore"
+        )
+
+
+def _pymilvus() -> Any:
+    if "pymilvus" in sys.modules:
+        return _imported("pymilvus")
+    # Both write lines of no concern to a caller to stderr: each failed call with its traceback, each fork. Whoever
+    # imports pymilvus first, or sets the variable, sees them.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    module = _imported("pymilvus")
+    for name in ("pymilvus", "pymilvus.milvus_client", "pymilvus.bulk_writer"):
+        logger = logging.getLogger(name)
+        for handler in list(logger.handlers):
+            logger.removeHandler(handler)
+        logger.addHandler(logging.NullHandler())
+        logger.propagate = True
+    return module
+
+
+def _imported(module: str) -> Any:
+    return import_extra(module, extra="milvus", purpose="MilvusStore")
+
+
+def _checked_uri(uri: object) -> tuple[Path | None, str]:
+    """The path of a file, or None; and the address of a server, or an empty text."""
+    text = os.fspath(uri) if isinstance(uri, str | os.PathLike) else None
+    wanted = "uri must be the URL of a server such as http://localhost:19530, or a path that ends in .db"
+    if not isinstance(text, str) or not text.isprintable():
+        raise ConfigurationError(f"{wanted}, not {uri!r}")
+    if "://" not in text:
+        if not text.endswith(".db"):
+            raise ConfigurationError(f"{wanted}, not {text!r}")
+        try:
+            return Path(text).expanduser().absolute(), ""
+        except RuntimeError as error:
+            raise ConfigurationError(f"the path {text!r} cannot be told: {error}") from error
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        bare = not (parts.query or parts.fragment or "@" in parts.netloc) and parts.path.strip("/").count("/") == 0
+    except ValueError:
+        usable = bare = False
+    if not usable:
+        raise ConfigurationError(f"{wanted}, not {without_secrets(text)!r}")
+    if not bare:
+        raise ConfigurationError(
+            f"the URL {without_secrets(text)!r} has more in it than scheme, host, port and database: give user and "
+            "password as token='user:password'"
+        )
+    return None, text
