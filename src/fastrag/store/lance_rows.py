@@ -122,7 +122,8 @@ def to_documents(rows: Any) -> Iterator[Document]:
 def to_embeddings(rows: Any) -> dict[str, Vector]:
     """Id -> vector of rows that have these two columns; without those that have no vector."""
     rows = rows.filter(pyarrow().compute.field("vector").is_valid())
-    vectors = rows.column("vector").combine_chunks().flatten().to_numpy().reshape(len(rows), -1)
+    width = rows.schema.field("vector").type.list_size
+    vectors = rows.column("vector").combine_chunks().flatten().to_numpy().reshape(len(rows), width)
     return {key: vector.copy() for key, vector in zip(rows.column("id").to_pylist(), vectors, strict=True)}
 
 

@@ -28,6 +28,7 @@ class PlaceTests(StoreCase):
             await store.upsert([Document("none", "cat")])
             found = await store.get_embeddings(["2", "none", "0", "zeros", "missing", "2"])
             assert set(found) == {"0", "2"}
+            assert await store.get_embeddings(["none", "zeros", "missing"]) == {}
             for id, vector in found.items():
                 assert vector.dtype == np.float32
                 assert vector.shape == (4,)
