@@ -15,7 +15,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from fastrag.cli import compare
+from fastrag.cli import compare, copy
+from fastrag.cli.arguments import WrongUsage
 from fastrag.errors import FastRAGError
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         exit_code = command(options)
         sys.stdout.flush()
+    except WrongUsage as error:
+        parser.error(str(error))
     except KeyboardInterrupt:
         _say("interrupted; run the same command again to go on")
         if any(not thread.daemon and thread is not threading.main_thread() for thread in threading.enumerate()):
@@ -376,6 +379,9 @@ def _parser() -> argparse.ArgumentParser:
     ask.add_argument("--llm", metavar="NAME", help="model that writes the answer; without it sentences are quoted")
     ask.add_argument("--llm-url", metavar="URL", help="its OpenAI-compatible endpoint; the key is in OPENAI_API_KEY")
     _add_embedding(ask)
+
+    copying = command("copy", copy.run, copy.ABOUT, copy.EXAMPLES, f"\n\nexit codes:\n{copy.EXIT_CODES}")
+    copy.add_arguments(copying)
 
     show = command(
         "show",

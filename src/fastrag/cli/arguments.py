@@ -1,0 +1,100 @@
+"""Arguments that several commands have, and the types of their values."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fastrag.embedding import Embedder
+
+
+class WrongUsage(Exception):  # noqa: N818 - no error of the job: it ends with the exit code 2
+    """Arguments that argparse finds right one by one, but that do not go together."""
+
+
+def add_index(parser: argparse.ArgumentParser) -> None:
+    """``--index``."""
+    parser.add_argument("--index", type=Path, required=True, metavar="DIR", help="the folder of the index")
+
+
+def add_model_dir(parser: argparse.ArgumentParser) -> None:
+    """``--model-dir``."""
+    parser.add_argument(
+        "--model-dir",
+        type=Path,
+        metavar="DIR",
+        help="folder of a local embedding model (default: FASTRAG_MODEL_DIR, else the cache that "
+        "scripts/fetch_model.py fills)",
+    )
+
+
+def add_embedding(parser: argparse.ArgumentParser) -> None:
+    """The arguments that `embedder` reads."""
+    add_model_dir(parser)
+    parser.add_argument(
+        "--embedding-model", metavar="NAME", help="a fastembed model to download, or the endpoint's model"
+    )
+    parser.add_argument("--embedding-url", metavar="URL", help="an OpenAI-compatible /v1 endpoint for embeddings")
+
+
+def embedder(options: argparse.Namespace) -> Embedder:
+    """The embedder that was asked for.
+
+    Raises:
+        WrongUsage: An endpoint without a model.
+    """
+    from fastrag.embedding import LocalEmbedder, OpenAICompatibleEmbedder
+
+    if options.embedding_url:
+        return OpenAICompatibleEmbedder(options.embedding_model, base_url=options.embedding_url)
+    return LocalEmbedder(options.embedding_model, model_dir=options.model_dir)
+
+
+def check_embedding(options: argparse.Namespace) -> None:
+    """Refuse an endpoint without a model.
+
+    Raises:
+        WrongUsage: It is one.
+    """
+    if options.embedding_url and not options.embedding_model:
+        raise WrongUsage("--embedding-url needs --embedding-model: which of its models to use")
+
+
+def add_min_coverage(parser: argparse.ArgumentParser) -> None:
+    """``--min-coverage``."""
+    parser.add_argument(
+        "--min-coverage",
+        type=_share,
+        default=0.9,
+        metavar="SHARE",
+        help="coverage that each result must have: the share of the measurable questions that it measured "
+        "(default: %(default)s)",
+    )
+
+
+def count(text: str) -> int:
+    """A whole number of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
+    return int(text)
+
+
+def number(text: str) -> float:
+    """A finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number")
+    return value
+
+
+def _share(text: str) -> float:
+    value = number(text)
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"must be a number from 0 to 1, not {text!r}")
+    return value

@@ -1,0 +1,57 @@
+"""What the commands write to the terminal. Names in answers, files and errors are others' words: they stay texts."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_LONGEST_LINE = 4_000
+
+
+def console() -> Console:
+    """Where tables go: the standard output, without codes for the terminal where they are not asked for."""
+    from rich.console import Console
+
+    # "auto" is none for files, pipes and dumb terminals.
+    # Wrapped for a terminal only: a line that is piped is a line to search in.
+    return Console(
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
+        soft_wrap=not sys.stdout.isatty(),
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+
+
+def print_line(text: str) -> None:
+    """Print one line, whatever is in it."""
+    from fastrag.benchmark.report.texts import one_line
+
+    console().print(one_line(text, most=_LONGEST_LINE))
+
+
+def print_lines(text: str) -> None:
+    """Print a text that may have several lines."""
+    console().print(_harmless(text))
+
+
+def print_json(value: Any) -> None:
+    """Print JSON, in ASCII."""
+    sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def say(text: str) -> None:
+    """Write lines to stderr."""
+    sys.stderr.write(f"fastrag: {_harmless(text)}\n")
+
+
+def _harmless(text: str) -> str:
+    from fastrag.benchmark.report.texts import one_line
+
+    lines = text.replace("\r\n", "\n").expandtabs(4).split("\n")
+    return "\n".join(one_line(line, most=_LONGEST_LINE) for line in lines)
