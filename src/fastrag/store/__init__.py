@@ -5,6 +5,7 @@ from fastrag.store.filters import And, Contains, Eq, Exists, Filter, In, Not, Or
 from fastrag.store.lance import LanceStore
 from fastrag.store.memory import InMemoryStore
 from fastrag.store.milvus import MilvusStore
+from fastrag.store.postgres import PgVectorStore
 from fastrag.store.qdrant import QdrantStore
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "MilvusStore",
     "Not",
     "Or",
+    "PgVectorStore",
     "QdrantStore",
     "Range",
     "VectorStore",
