@@ -277,6 +277,39 @@ async def test_a_cancelled_copy_leaves_stores_that_work():
     await assert_same(source, target)
 
 
+async def test_a_scan_that_is_left_is_closed():
+    closed = []
+
+    class Cursor(InMemoryStore):
+        async def scan(self, filter=None):
+            try:
+                async for document in super().scan(filter):
+                    yield document
+            finally:
+                closed.append(self)
+
+    source, target = await filled(Cursor()), Watched()
+    target.fail_at = 0
+    with pytest.raises(StoreError):
+        await copy_store(source, target, batch_size=5)
+    assert closed == [source]
+    await copy_store(source, InMemoryStore())
+    assert closed == [source, source]
+
+
+async def test_the_target_is_tidied_up_when_all_is_written_and_compared_afterwards():
+    source = await filled(InMemoryStore())
+
+    class Tidied(InMemoryStore):
+        async def optimize(self):
+            assert await self.count() == 52
+            await source.delete(ids=["d1", "d2"])
+
+    report = await copy_store(source, Tidied())
+    assert "2 of the 52 Documents that were compared have left the source" in report.problems[0]
+    assert report.source_count == 50
+
+
 async def test_arguments_that_make_no_sense():
     store = await filled(InMemoryStore())
     with pytest.raises(ConfigurationError, match="same store"):
