@@ -18,8 +18,10 @@ class Engine(ABC):
     """An engine as somebody uses it who needs nothing but these rows and these questions.
 
     What the searches return is what the engine's own client returns, with all that a caller needs of each hit: id,
-    text, URI and fields.
+    text, URI and fields. ``has_words`` says whether there is a search by words.
     """
+
+    has_words = True
 
     @abstractmethod
     async def add(self, block: Block) -> None:
