@@ -302,7 +302,7 @@ class MilvusStore(VectorStore):
         await self._with_collection(tidy, absent=None)
 
     async def close(self) -> None:
-        """Close the connections of the running event loop, and the file; a later call opens them again."""
+        """Close connections and file once the calls under way have ended; a later call opens them again."""
         await self._server.close()
 
     async def _write(self, documents: list[Document], vectors: Matrix | None) -> None:
@@ -325,11 +325,9 @@ class MilvusStore(VectorStore):
     async def _with_collection(self, act: Callable[[Collection], Awaitable[T]], *, absent: T) -> T:
         """What ``act`` makes of the collection; ``absent`` where there is none."""
         for _ in range(2):
-            collection = await self._collections.get()
-            if collection is None:
-                return absent
             try:
-                return await act(collection)
+                collection = await self._collections.get()
+                return absent if collection is None else await act(collection)
             except CollectionGoneError:
                 # Dropped, or replaced by one with a dimension, since it was last seen.
                 self._collections.forget()

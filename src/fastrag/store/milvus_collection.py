@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastrag._support.extras import import_extra
 from fastrag.document import Document
 from fastrag.embedding.base import Matrix
 from fastrag.errors import StoreError
 from fastrag.store.base import Binding
 from fastrag.store.bm25 import word_analyzer
+from fastrag.store.milvus_engine import imported
 from fastrag.store.milvus_rows import (
     Layout,
     binding_of,
@@ -92,14 +92,9 @@ class Collections:
 
     async def namespaces(self) -> list[str]:
         """Those of this server or file that fastrag made."""
-        if not await self._server.is_there():
-            return []
-        found = set()
-        for name in await self._server.ask("list its collections", "list_collections"):
-            namespace = name.removeprefix(_PREFIX).removesuffix(_UNBOUND)
-            if name.startswith(_PREFIX) and not name.endswith(_NEXT) and await self._is_ours(name):
-                found.add(namespace)
-        return sorted(found)
+        names = [name for name in await self._names() if name.startswith(_PREFIX) and not name.endswith(_NEXT)]
+        ours = [name for name in names if is_ours(await self._described(name))]
+        return sorted({name.removeprefix(_PREFIX).removesuffix(_UNBOUND) for name in ours})
 
     async def get(self) -> Collection | None:
         """The collection as it was last seen; None where there is none."""
@@ -116,21 +111,20 @@ class Collections:
             ConfigurationError: It is of somebody else, of a newer fastrag, or of another language.
         """
         self._known = None
-        if not await self._server.is_there():
+        names = await self._names()
+        name = next((each for each in (self._bound, self._unbound) if each in names), None)
+        if name is None:
             return None
-        for name in (self._bound, self._unbound):
-            try:
-                info = await self._server.ask(f"describe the collection {name}", "describe_collection", name)
-            except CollectionGoneError:
-                continue
-            where = f"the collection {name} of {self._server.place}"
-            check_marks(info, language=self._settings.language, where=where)
-            found = Collection(name, binding_of(info), layout_of(info))
-            await self._make_ready(found)
-            # One without vectors may be replaced by another process at any time.
-            self._known = found if found.binding is not None else None
-            return found
-        return None
+        info = await self._described(name)
+        if not info:
+            return None
+        where = f"the collection {name} of {self._server.place}"
+        check_marks(info, language=self._settings.language, where=where)
+        found = Collection(name, binding_of(info), layout_of(info))
+        await self._make_ready(found)
+        # One without vectors may be replaced by another process at any time.
+        self._known = found if found.binding is not None else None
+        return found
 
     async def make(self, binding: Binding | None) -> Collection:
         """The collection, which is made where it is not there, and given a dimension where it has none.
@@ -159,12 +153,10 @@ class Collections:
     async def drop(self) -> None:
         """Remove all that belongs to the namespace."""
         self._known = None
-        if not await self._server.is_there():
-            return
-        for name in (self._bound, self._unbound):
-            if await self._is_ours(name):
+        names = await self._names()
+        for name in (self._bound, self._unbound, self._next):
+            if name in names and is_ours(await self._described(name)):
                 await self._drop(name)
-        await self._drop(self._next)
 
     async def version(self) -> str:
         """That of the server, in its own words."""
@@ -195,7 +187,7 @@ class Collections:
 
     def analyzer(self) -> Any:
         """What takes texts apart into words; not for two threads at once."""
-        return word_analyzer(import_extra("tantivy", extra="milvus", purpose="MilvusStore"), self._settings.language)
+        return word_analyzer(imported("tantivy"), self._settings.language)
 
     async def page(
         self, collection: Collection, expression: str, fields: Sequence[str], limit: int
@@ -231,11 +223,21 @@ class Collections:
                     return
                 await asyncio.sleep(_POLLED_S)
 
-    async def _is_ours(self, name: str) -> bool:
+    async def _names(self) -> set[str]:
+        """Of all collections; a file that is not there yet has none."""
+        if not await self._server.is_there():
+            return set()
+        return set(await self._server.ask("list its collections", "list_collections"))
+
+    async def _described(self, name: str) -> dict[str, Any]:
+        """What there is to say of a collection; nothing where it was dropped in between."""
         try:
-            return is_ours(await self._server.ask(f"describe the collection {name}", "describe_collection", name))
+            info: dict[str, Any] = await self._server.ask(
+                f"describe the collection {name}", "describe_collection", name
+            )
         except CollectionGoneError:
-            return False
+            return {}
+        return info
 
     async def _create(self, name: str, binding: Binding | None) -> Collection:
         layout = Layout(facts=not self._server.is_local, words=await self.has_words())
@@ -294,5 +296,6 @@ class Collections:
         if collection.layout.words:
             weights = {"bm25_k1": 1.2, "bm25_b": 0.75}
             indexes.add_index("bm25", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25", params=weights)
-        await self._server.ask(f"index the collection {name}", "create_index", name, indexes, timeout_s=SLOW_S)
+        # Loading waits for the indexes; so does the asynchronous client, but for half a second each at the least.
+        await self._server.write(f"index the collection {name}", "create_index", name, indexes, sync=False)
         await self._server.ask(f"load the collection {name}", "load_collection", name, timeout_s=SLOW_S)

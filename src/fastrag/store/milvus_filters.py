@@ -144,7 +144,7 @@ class Expressions(ABC):
             return _joined("or", [inside, has_key(settled)]) if settled else inside
         # Never "not (...)": engines differ in what they make of it where there is no key.
         outside = _joined("or", [self._missing(name), *(f"{name} {_opposite(limit)}" for limit in lower + upper)])
-        return _joined("and", [outside, f"not ({has_key(settled)})"]) if settled else outside
+        return _joined("and", [outside, f"(not ({has_key(settled)}))"]) if settled else outside
 
 
 class ArrayExpressions(Expressions):
@@ -166,10 +166,10 @@ class ArrayExpressions(Expressions):
         has = f"array_contains_any(facts, [{', '.join(asked)}])"
         if len(asked) == 1:
             has = f"array_contains(facts, {asked[0]})"
-        return f"not {has}" if negated else has
+        return f"(not {has})" if negated else has
 
     def _missing(self, name: str) -> str:
-        return f"not exists {name}"
+        return f"(not (exists {name}))"
 
 
 class KeyExpressions(Expressions):
@@ -190,7 +190,7 @@ class KeyExpressions(Expressions):
             case Contains(field, value):
                 name = _items_name(field)
                 has = f'{name} like "%|{_kept(value)}|%"'
-                return _joined("or", [self._missing(name), f"not ({has})"]) if negated else has
+                return _joined("or", [self._missing(name), f"(not ({has}))"]) if negated else has
 
     def _either(self, name: str, sign: str, operand: str, *, negated: bool) -> str:
         condition = f"{name} {sign} {operand}"

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fastrag._support.extras import import_extra
 from fastrag.errors import ConfigurationError, StoreError
+from fastrag.store.milvus_engine import imported
 
 # What is not flushed yet is searched row by row, in Python: less of it than the engine's own 128 MB.
 _UNFLUSHED_BYTES = 16_000_000
@@ -77,10 +77,10 @@ def leave(path: Path) -> None:
 def _started(place: str) -> _Served:
     # Read at import; whoever wants another sets it.
     os.environ.setdefault("MILVUS_LITE_MEMTABLE_MEMORY_LIMIT_BYTES", str(_UNFLUSHED_BYTES))
-    lite = import_extra("milvus_lite", extra="milvus", purpose="a .db file of Milvus")
-    servicer = import_extra("milvus_lite.adapter.grpc.servicer", extra="milvus", purpose="a .db file of Milvus")
-    methods = import_extra("pymilvus.grpc_gen.milvus_pb2_grpc", extra="milvus", purpose="a .db file of Milvus")
-    grpc = import_extra("grpc", extra="milvus", purpose="a .db file of Milvus")
+    lite = imported("milvus_lite")
+    servicer = imported("milvus_lite.adapter.grpc.servicer")
+    methods = imported("pymilvus.grpc_gen.milvus_pb2_grpc")
+    grpc = imported("grpc")
     # Failed calls are logged with their tracebacks, and raise here as well.
     logging.getLogger("milvus_lite").addHandler(logging.NullHandler())
     database = _opened(lite, place)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from fastrag._support.extras import import_extra
-from fastrag._support.per_loop import PerLoop
 from fastrag.errors import ConfigurationError, FastRAGError, StoreError
+from fastrag.store.milvus_engine import imported, is_forked, pymilvus, refuse_after_fork
 from fastrag.store.milvus_local import leave, serve
+from fastrag.store.milvus_session import Session
 from fastrag.store.urls import without_secrets
 
 SLOW_S = 600.0
@@ -31,8 +30,6 @@ _GONE = 100
 _NEVER_MS = 2**31 - 1
 _TOO_LARGE = re.compile("message larger than max|exceed the limit size|maxOutputSize", re.IGNORECASE)
 
-_used_in: int | None = None
-
 
 class CollectionGoneError(StoreError):
     """There is no collection of that name."""
@@ -40,23 +37,6 @@ class CollectionGoneError(StoreError):
 
 class TooMuchError(StoreError):
     """What was asked for is more than the engine answers at once."""
-
-
-class _Link:
-    """A client of one event loop."""
-
-    def __init__(self, client: Any) -> None:
-        self.client = client
-        self._connecting = asyncio.Lock()
-        self._connected = False
-
-    async def connected(self) -> Any:
-        # One at a time: of two connections the client would keep the second and never close the first.
-        if not self._connected:
-            async with self._connecting:
-                await self.client.__aenter__()
-                self._connected = True
-        return self.client
 
 
 class MilvusServer:
@@ -88,10 +68,8 @@ class MilvusServer:
         self._token = token
         self._secret = ""
         self._timeout_s = float(timeout_s)
-        self._links: PerLoop[_Link] = PerLoop(self._new_link, lambda link: link.client.close())
         self._guard = threading.Lock()
-        self._address: str | None = None
-        self._writer: Any = None
+        self._session: Session | None = None
 
     async def module(self) -> Any:
         """pymilvus.
@@ -101,8 +79,8 @@ class MilvusServer:
         """
         if "pymilvus" not in sys.modules:
             # The first import takes seconds.
-            await asyncio.to_thread(_pymilvus)
-        return _pymilvus()
+            await asyncio.to_thread(pymilvus)
+        return pymilvus()
 
     async def is_there(self) -> bool:
         """Whether there is anything to open: a file may not be there yet."""
@@ -125,76 +103,68 @@ class MilvusServer:
             StoreError: There is no connection, the server refused, or it did not answer in time.
             TooMuchError: The answer would be too large.
         """
-        await self.module()
-        _refuse_after_fork()
-        if self._address is None:
-            await asyncio.to_thread(self._located)
-        link = await self._links.get()
         seconds = max(timeout_s or 0.0, self._timeout_s)
-        with self._errors(action, seconds):
-            async with asyncio.timeout(seconds):
-                client = await link.connected()
-                return await getattr(client, method)(*arguments, timeout=seconds, **options)
+        async with self._open() as session:
+            with self._errors(action, seconds):
+                async with asyncio.timeout(seconds):
+                    client = await session.client()
+                    return await getattr(client, method)(*arguments, timeout=seconds, **options)
 
     async def write(self, action: str, method: str, *arguments: Any, **options: Any) -> Any:
         """The same with a method of ``MilvusClient``, in a thread: making messages out of rows takes the client long.
 
         A call that is cancelled, or not answered in time, may still be carried out.
         """
-        await self.module()
+        async with self._open() as session:
 
-        def call() -> Any:
-            return getattr(self._writing_client(), method)(*arguments, timeout=self._timeout_s, **options)
+            def call() -> Any:
+                with session.used():
+                    return getattr(session.writer(), method)(*arguments, timeout=self._timeout_s, **options)
 
-        with self._errors(action, self._timeout_s):
-            async with asyncio.timeout(self._timeout_s):
-                return await asyncio.to_thread(call)
+            with self._errors(action, self._timeout_s):
+                async with asyncio.timeout(self._timeout_s):
+                    return await asyncio.to_thread(call)
 
     async def close(self) -> None:
-        """Close the running loop's connections, and the file; the next call opens others."""
-        await self._links.close()
-        await asyncio.to_thread(self._close)
-
-    def _close(self) -> None:
+        """Close connections and file when the calls under way have ended; the next call opens others."""
         with self._guard:
-            writer, self._writer = self._writer, None
-            address, self._address = self._address, None
-        if _used_in != os.getpid():
-            return
-        if writer is not None:
-            writer.close()
-        if self._path is not None and address is not None:
-            leave(self._path)
+            session, self._session = self._session, None
+        if session is not None and not is_forked():
+            await session.close(patience_s=self._timeout_s)
 
-    def _located(self) -> str:
-        _refuse_after_fork()
+    @asynccontextmanager
+    async def _open(self) -> AsyncGenerator[Session, None]:
+        await self.module()
+        refuse_after_fork()
+        while True:
+            session = self._session
+            if session is None:
+                session = await asyncio.to_thread(self._begun)
+            with session.used():
+                if not session.is_closing:
+                    yield session
+                    return
+
+    def _begun(self) -> Session:
         with self._guard:
-            if self._address is None:
-                self._address = self._uri if self._path is None else serve(self._path)
-            return self._address
+            if self._session is None:
+                path = self._path
+                if path is None:
+                    self._session = Session(self._uri, self._client, lambda: None)
+                else:
+                    self._session = Session(serve(path), self._client, lambda: leave(path))
+            return self._session
 
-    def _new_link(self) -> _Link:
-        return _Link(self._client("AsyncMilvusClient"))
-
-    def _writing_client(self) -> Any:
-        self._located()
-        with self._guard:
-            if self._writer is None:
-                self._writer = self._client("MilvusClient")
-            return self._writer
-
-    def _client(self, kind: str) -> Any:
+    def _client(self, kind: str, address: str) -> Any:
         token = self._token() if callable(self._token) else self._token
         token = os.environ.get("MILVUS_TOKEN", "") if token is None else token
         if not (isinstance(token, str) and token.isprintable()):
             raise ConfigurationError("the token has characters in it that no token has, such as a line break")
         self._secret = "" if self.is_local else token
-        if self._address is None:
-            raise StoreError(f"Milvus at {self.place} was closed meanwhile")
         # A file's server is in this process; it would close the connection of a client that asks if it is alive.
         options = {"grpc.keepalive_time_ms": _NEVER_MS} if self.is_local else {}
-        return getattr(_pymilvus(), kind)(
-            self._address,
+        return getattr(pymilvus(), kind)(
+            address,
             token=self._secret,
             timeout=min(self._timeout_s, _CONNECT_S),
             dedicated=True,  # the others are kept open when a client is closed
@@ -204,7 +174,7 @@ class MilvusServer:
     @contextmanager
     def _errors(self, action: str, seconds: float) -> Iterator[None]:
         failed = f"Milvus at {self.place} could not {action}"
-        exceptions, grpc = _imported("pymilvus.exceptions"), _imported("grpc")
+        exceptions, grpc = imported("pymilvus.exceptions"), imported("grpc")
         try:
             yield
         except FastRAGError:
@@ -225,7 +195,7 @@ class MilvusServer:
 
     def _refusal(self, failed: str, error: Any) -> StoreError:
         said = str(error.message)
-        if isinstance(error.__cause__, _imported("grpc").RpcError) and hasattr(error.__cause__, "details"):
+        if isinstance(error.__cause__, imported("grpc").RpcError) and hasattr(error.__cause__, "details"):
             said = f"{said}: {error.__cause__.details()}"
         if error.code == _GONE:
             return CollectionGoneError(f"{failed}: {self._quoted(said)}")
@@ -244,37 +214,6 @@ class MilvusServer:
     def _shown(self, error: Exception) -> Exception | None:
         # A server may repeat the token in its refusal; then its own words are not kept as the cause.
         return None if self._secret and self._secret in f"{error} {error!r}" else error
-
-
-def _refuse_after_fork() -> None:
-    global _used_in
-    if _used_in is None:
-        _used_in = os.getpid()
-    if _used_in != os.getpid():
-        raise StoreError(
-            "this process was forked from one that had used Milvus, whose connections work in no such process: start "
-            "processes with multiprocessing's 'spawn' or 'forkserver', or fork before the first use of a MilvusStore"
-        )
-
-
-def _pymilvus() -> Any:
-    if "pymilvus" in sys.modules:
-        return _imported("pymilvus")
-    # Both write lines of no concern to a caller to stderr: each failed call with its traceback, each fork. Whoever
-    # imports pymilvus first, or sets the variable, sees them.
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    module = _imported("pymilvus")
-    for name in ("pymilvus", "pymilvus.milvus_client", "pymilvus.bulk_writer"):
-        logger = logging.getLogger(name)
-        for handler in list(logger.handlers):
-            logger.removeHandler(handler)
-        logger.addHandler(logging.NullHandler())
-        logger.propagate = True
-    return module
-
-
-def _imported(module: str) -> Any:
-    return import_extra(module, extra="milvus", purpose="MilvusStore")
 
 
 def _checked_uri(uri: object) -> tuple[Path | None, str]:

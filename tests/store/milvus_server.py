@@ -1,0 +1,137 @@
+"""A real Milvus server for tests: that of the package ``milvus`` on PyPI, version 2.3.5.
+
+It binds to every interface of the machine, whatever its configuration says. So it asks for a password, which is new
+each time, its ports are free ones, and it is killed at the end of the tests.
+"""
+
+import lzma
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import platformdirs
+
+# A server ticks five times a second, and looks at what is to be loaded once: tests would wait most of the time.
+_QUICK = {
+    "PROXY_TIMETICKINTERVAL": "10",
+    "QUERYCOORD_CHECKINTERVAL": "20",
+    "QUERYCOORD_COLLECTIONOBSERVERINTERVAL": "20",
+    "QUERYCOORD_CHECKCHANNELINTERVAL": "20",
+    "QUERYCOORD_CHECKSEGMENTINTERVAL": "20",
+    "QUERYCOORD_CHECKINDEXINTERVAL": "20",
+    "QUERYCOORD_DISTPULLINTERVAL": "20",
+    "QUERYCOORD_UPDATENEXTTARGETINTERVAL": "0.1",
+    "QUERYCOORD_LEADERVIEWUPDATEINTERVAL": "0.1",
+}
+_START_S = 120
+
+
+class RunningMilvus:
+    """The server, on ports of its own and with its data in ``folder``.
+
+    Attributes:
+        url: Where it listens.
+        token: User and password.
+    """
+
+    def __init__(self, folder):
+        import milvus
+
+        self._folder = folder
+        self._programs = _unpacked(Path(milvus.__file__).parent / "data" / "bin")
+        config = milvus.MilvusServerConfig(data_dir=str(folder))
+        names = [name for name in config.configurable_items if name.endswith("_port")]
+        *ports, self._health_port = _free_ports(len(names) + 1)
+        for name, port in zip(names, ports, strict=True):
+            config.configurable_items[name][1] = port
+        config.set("authorization_enabled", True)
+        config.resolve_storage()
+        config.write_config()
+        self.url = f"http://127.0.0.1:{config.get('proxy_port')}"
+        self.token = "root:Milvus"
+        self._process = None
+
+    def start(self):
+        environment = {
+            **os.environ,
+            **_QUICK,
+            "DEPLOY_MODE": "STANDALONE",
+            "METRICS_PORT": str(self._health_port),
+            "MILVUS_RUN_DIR": str(self._folder / "run"),
+            "LD_LIBRARY_PATH": str(self._programs),
+        }
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [self._programs / "milvus", "run", "standalone"],
+                cwd=self._folder,
+                env=environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        deadline = time.monotonic() + _START_S
+        while not self._is_healthy():
+            assert self._process.poll() is None, "the server ended: see its log"
+            assert time.monotonic() < deadline, f"the server did not start within {_START_S} s"
+            time.sleep(0.05)
+
+    def set_password(self):
+        """Take another password than the one that every server begins with."""
+        from pymilvus import MilvusClient
+
+        client = MilvusClient(self.url, token=self.token, timeout=30, dedicated=True)
+        password = secrets.token_urlsafe(12)
+        client.update_password("root", "Milvus", password)
+        client.close()
+        self.token = f"root:{password}"
+
+    def kill(self):
+        """End it without warning."""
+        if self._process is not None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+
+    def _is_healthy(self):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._health_port}/healthz", timeout=5) as reply:
+                return reply.read() == b"OK"
+        except (urllib.error.URLError, OSError):
+            return False
+
+
+def _unpacked(packed):
+    """The folder of the server's programs, which are unpacked once."""
+    programs = Path(platformdirs.user_cache_dir("fastrag")) / "milvus-2.3.5"
+    if not programs.exists():
+        programs.parent.mkdir(parents=True, exist_ok=True)
+        begun = Path(tempfile.mkdtemp(dir=programs.parent))
+        for file in packed.glob("*.lzma"):
+            target = begun / file.stem
+            with lzma.open(file) as source, target.open("wb") as copy:
+                shutil.copyfileobj(source, copy)
+            target.chmod(0o755)
+        try:
+            begun.rename(programs)
+        except OSError:
+            shutil.rmtree(begun)  # another process was quicker
+    return programs
+
+
+def _free_ports(number):
+    sockets = [socket.socket() for _ in range(number)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
