@@ -43,7 +43,7 @@ def test_help_teaches(capsys):
     assert "Exit codes" in out
 
 
-@pytest.mark.parametrize("command", ["demo", "ingest", "ask", "show", "best", "compare"])
+@pytest.mark.parametrize("command", ["demo", "ingest", "ask", "copy", "show", "best", "compare"])
 def test_every_command_has_examples(command, capsys):
     with pytest.raises(SystemExit) as caught:
         main([command, "--help"])
@@ -167,6 +167,18 @@ def test_ask_without_an_index(tmp_path, capsys):
     assert main(["ask", "q", "--index", str(tmp_path / "none"), "--retriever", "lexical"]) == 1
     assert "fastrag ingest" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
+
+
+def test_ingest_and_ask_by_url(tmp_path, docs, capsys):
+    index = f"lance:{tmp_path}/index?namespace=handbook"
+    assert main(["ingest", str(docs), "--index", index, "--lexical-only"]) == 0
+    assert main(["ask", "How do I undo a commit?", "--index", index, "--retriever", "lexical", "-k", "1"]) == 0
+    assert "git revert" in capsys.readouterr().out
+    assert main(["ask", "q", "--index", str(tmp_path / "index"), "--retriever", "lexical"]) == 1
+    with pytest.raises(SystemExit) as caught:
+        main(["ask", "q", "--index", "redis://:s3cret@host"])
+    assert caught.value.code == 2
+    assert "s3cret" not in capsys.readouterr().err
 
 
 def test_ask_nothing(tmp_path, docs, capsys):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from fastrag.cli import compare, copy
 from fastrag.cli.arguments import WrongUsage
+from fastrag.cli.stores import store_url
 from fastrag.errors import FastRAGError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from fastrag.embedding import Embedder
     from fastrag.llm import LLM
     from fastrag.retrieval import Retriever
-    from fastrag.store import LanceStore
+    from fastrag.store import VectorStore
 
 _INTERRUPTED = 130
 _LONGEST_LINE = 4_000
@@ -121,8 +122,6 @@ def _ask(options: argparse.Namespace) -> None:
 async def _ask_async(options: argparse.Namespace) -> None:
     from fastrag.query import QueryEngine
 
-    if not options.index.exists():
-        raise FastRAGError(f"{options.index}: no index there; make one with: fastrag ingest FOLDER --index DIR")
     store = _store(options.index)
     await _check_index(store, options)
     embedder = None if options.retriever == "lexical" else _embedder(options)
@@ -142,15 +141,20 @@ async def _ask_async(options: argparse.Namespace) -> None:
         _print(f"{mark}[{number}] {source.id}  score {score:.4f}")
 
 
-async def _check_index(store: LanceStore, options: argparse.Namespace) -> None:
+async def _check_index(store: VectorStore, options: argparse.Namespace) -> None:
+    from fastrag.store.urls import without_secrets
+
+    shown = without_secrets(options.index)
     async for document in store.scan():
         if options.retriever == "dense" and document.metadata.get("embedder_id") is None:
             raise FastRAGError(
-                f"{options.index} has no vectors, for it was made with --lexical-only: ask with --retriever lexical, "
+                f"{shown} has no vectors, for it was made with --lexical-only: ask with --retriever lexical, "
                 "or ingest again without --lexical-only"
             )
         return
-    raise FastRAGError(f"the index in {options.index} is empty; fill it with: fastrag ingest FOLDER --index DIR")
+    raise FastRAGError(
+        f"the index in {shown} is not there or is empty; fill it with: fastrag ingest FOLDER --index {shown}"
+    )
 
 
 def _show(options: argparse.Namespace) -> None:
@@ -194,10 +198,10 @@ def _best(options: argparse.Namespace) -> None:
     print_results(results, _console(), metrics=[options.metric])
 
 
-def _store(index: Path) -> LanceStore:
-    from fastrag.store import LanceStore
+def _store(index: str) -> VectorStore:
+    from fastrag.store.opening import open_store
 
-    return LanceStore(index)
+    return open_store(index)
 
 
 def _embedder(options: argparse.Namespace) -> Embedder:
@@ -208,7 +212,7 @@ def _embedder(options: argparse.Namespace) -> Embedder:
     return LocalEmbedder(options.embedding_model, model_dir=options.model_dir)
 
 
-def _retriever(kind: str, store: LanceStore, embedder: Embedder | None) -> Retriever:
+def _retriever(kind: str, store: VectorStore, embedder: Embedder | None) -> Retriever:
     from fastrag.retrieval import DenseRetriever, HybridRetriever, LexicalRetriever
 
     if embedder is None:
@@ -422,7 +426,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_index(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--index", type=Path, required=True, metavar="DIR", help="the folder of the index")
+    parser.add_argument(
+        "--index",
+        type=store_url,
+        required=True,
+        metavar="DIR",
+        help="the folder of the index, or the URL of a store (see: fastrag copy --help)",
+    )
 
 
 def _add_model_dir(parser: argparse.ArgumentParser) -> None:

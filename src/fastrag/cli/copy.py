@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fastrag.cli.arguments import WrongUsage, count
 from fastrag.cli.running import run_async
+from fastrag.cli.stores import store_url
 from fastrag.cli.terminal import print_line
 from fastrag.errors import ConfigurationError, FastRAGError
 
@@ -45,8 +46,8 @@ NOT_VERIFIED = 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    parser.add_argument("source", type=_store_url, metavar="SOURCE_URL", help="the store to read")
-    parser.add_argument("target", type=_store_url, metavar="TARGET_URL", help="the store to write; made where absent")
+    parser.add_argument("source", type=store_url, metavar="SOURCE_URL", help="the store to read")
+    parser.add_argument("target", type=store_url, metavar="TARGET_URL", help="the store to write; made where absent")
     parser.add_argument(
         "--namespace",
         type=_namespace,
@@ -106,17 +107,6 @@ async def _copy(options: argparse.Namespace, reports: list[CopyReport]) -> None:
         await source.close()
     reports.append(report)
     _print(report, without_secrets(options.source), without_secrets(options.target))
-
-
-def _store_url(text: str) -> str:
-    from fastrag.store.opening import open_store
-
-    try:
-        # Opening connects to nothing yet.
-        open_store(text)
-    except ConfigurationError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-    return text
 
 
 def _namespace(text: str) -> str:
