@@ -45,24 +45,19 @@ class Server:
 @contextmanager
 def postgres() -> Iterator[Server]:
     """PostgreSQL with pgvector and pg_textsearch, with memory as for a database of its own machine."""
-    server_module = _of_tests("postgres_server")
-    server = server_module.RunningPostgres(server_module.with_textsearch, "pg_textsearch")
-    server._settings |= {"shared_buffers": "2GB", "max_wal_size": "8GB"}
-    try:
-        server.start()
-        server.execute("CREATE EXTENSION vector", "CREATE EXTENSION pg_textsearch")
+    tests = _of_tests("postgres_server")
+    tests._SETTINGS |= {"shared_buffers": "2GB", "max_wal_size": "8GB", "fsync": "on"}
+    with contextmanager(tests.running_with_textsearch)() as server:
         url = f"postgresql://postgres@/postgres?host={quote(str(server._home), safe='')}"
         yield Server(url, server._pid())
-    finally:
-        server.remove()
 
 
 @contextmanager
 def milvus() -> Iterator[Server]:
     """Milvus 2.3.5, standalone."""
-    server_module = _of_tests("milvus_server")
+    tests = _of_tests("milvus_server")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        server = server_module.RunningMilvus(Path(folder))
+        server = tests.RunningMilvus(Path(folder))
         try:
             server.start()
             server.set_password()

@@ -10,7 +10,10 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -31,17 +34,47 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(params=["lance", "milvus file"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+@pytest.fixture
+def lance(tmp_path: Path) -> str:
+    return f"lance://{tmp_path / 'index'}"
+
+
+@pytest.fixture
+def milvus_file(tmp_path: Path) -> str:
+    pytest.importorskip("milvus_lite")
+    return f"milvus://{tmp_path / 'store.db'}"
+
+
+@pytest.fixture
+def milvus_server(tmp_path: Path) -> Iterator[str]:
+    pytest.importorskip("milvus", reason="the server's package is not installed")
+    from ..store.milvus_server import RunningMilvus
+
+    server = RunningMilvus(tmp_path)
+    try:
+        server.start()
+        server.set_password()
+        yield server.url.replace("http://", f"milvus://{server.token}@")
+    finally:
+        server.kill()
+
+
+@pytest.fixture
+def postgres() -> Iterator[str]:
+    pytest.importorskip("psycopg")
+    from ..store.postgres_server import running_with_textsearch
+
+    with contextmanager(running_with_textsearch)() as server:
+        yield f"postgresql://postgres@/postgres?host={quote(str(server._home), safe='')}"
+
+
+@pytest.fixture(params=["lance", "milvus_file", "milvus_server", "postgres"])
+def url(request: pytest.FixtureRequest) -> str:
     """Where the store is; another namespace there is for one that nobody kills."""
-    match request.param:
-        case "lance":
-            return f"lance://{tmp_path / 'index'}"
-        case "milvus file":
-            pytest.importorskip("milvus_lite")
-            return f"milvus://{tmp_path / 'store.db'}"
-        case other:
-            raise ValueError(other)
+    if not request.param.startswith("lance") and sys.platform != "linux":
+        pytest.skip("the servers' packages are for Linux")
+    found: str = request.getfixturevalue(request.param)
+    return found
 
 
 def ingest_and_kill(url: str, turn: int, randomly: random.Random) -> tuple[set[str], bool]:
