@@ -12,7 +12,7 @@ import pytest
 
 from fastrag.document import Document
 from fastrag.errors import ConfigurationError, StoreError
-from fastrag.store import Eq, InMemoryStore, LanceStore, lance
+from fastrag.store import Eq, InMemoryStore, LanceStore
 from fastrag.testing.store_conformance import DurableStoreConformance
 
 WORKER = Path(__file__).with_name("lance_worker.py")
@@ -304,46 +304,6 @@ async def test_a_folder_removed_under_an_open_store(tmp_path):
         await store.search(text="cat")
     await store.close()
     assert await store.count() == 0
-
-
-async def test_writing_tidies_up_when_much_has_piled_up(tmp_path, monkeypatch):
-    import lancedb
-
-    async def pieces():
-        table = await (await lancedb.connect_async(tmp_path)).open_table("default")
-        statistics = await table.stats()
-        texts = await table.index_stats("text_idx")
-        return statistics["fragment_stats"]["num_fragments"], texts.num_unindexed_rows
-
-    monkeypatch.setattr(lance, "_MAX_FRAGMENTS", 3)
-    store = LanceStore(tmp_path)
-    for n in range(3):
-        await store.upsert([Document(str(n), "cat")])
-    assert await pieces() == (3, 3)
-    await store.upsert([Document("3", "cat")])
-    assert await pieces() == (1, 0)
-
-    monkeypatch.setattr(lance, "_MAX_UNINDEXED", 10)
-    await store.upsert([Document(f"more{n}", "cat") for n in range(11)])
-    assert (await pieces())[1] == 0
-    assert len(await store.search(text="cat", k=99)) == 15
-
-
-async def test_tidying_gives_way_to_other_writers(tmp_path, monkeypatch):
-    import lancedb
-
-    store = LanceStore(tmp_path)
-    await store.upsert([Document("a", "cat")])
-    said = ["lance error: Retryable commit conflict for version 3: This Rewrite transaction was preempted"]
-
-    async def optimize(table, **_):
-        raise RuntimeError(said[0])
-
-    monkeypatch.setattr(lancedb.table.AsyncTable, "optimize", optimize)
-    await store.optimize()
-    said[0] = "lance error: LanceError(IO): No space left on device"
-    with pytest.raises(StoreError, match="No space left"):
-        await store.optimize()
 
 
 async def test_writers_that_insert_one_id_at_once_leave_one_document(tmp_path):
