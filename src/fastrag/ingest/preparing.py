@@ -14,6 +14,7 @@ from fastrag.ingest.dead_letters import DeadLetter
 from fastrag.ingest.ledger import StoredSource, chunk_id
 from fastrag.ingest.loaders.formats import format_of, parse_file
 from fastrag.ingest.loaders.reading import read_file
+from fastrag.ingest.parsing import Parse
 from fastrag.ingest.sources import FileSource, Source
 from fastrag.store.checks import checked_documents
 
@@ -52,6 +53,7 @@ class Preparer:
     chunker: Chunker
     embedder_id: str | None
     max_bytes: int
+    parse: Parse = parse_file
 
     def prepare(self, source: Source, stored: StoredSource | None, given_up: DeadLetter | None = None) -> Prepared:
         """Find out what is to be done for ``source``.
@@ -86,7 +88,7 @@ class Preparer:
             prepared.stale_ids = stored.ids_from(source.id, count)
             return
         if isinstance(source, FileSource):
-            document = _fit_to_be_stored(parse_file(path, data, file_format, id=source.id, max_bytes=self.max_bytes))
+            document = _fit_to_be_stored(self.parse(path, data, file_format, id=source.id, max_bytes=self.max_bytes))
         prepared.chunks = self._chunk(document)
         if not prepared.chunks:
             prepared.outcome, prepared.reason = "skipped", _no_text(document)

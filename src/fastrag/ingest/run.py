@@ -15,6 +15,7 @@ from fastrag.ingest.bookkeeping import read_stored
 from fastrag.ingest.chunking import CharacterChunker
 from fastrag.ingest.dead_letters import DeadLetterFile, FailedBefore
 from fastrag.ingest.loaders import DEFAULT_MAX_BYTES
+from fastrag.ingest.parsing import parsing
 from fastrag.ingest.pipeline import Pipeline
 from fastrag.ingest.preparing import Preparer
 from fastrag.ingest.progress import ProgressCallback, shown_progress
@@ -72,7 +73,8 @@ async def ingest(
         chunker: How to cut; None takes ``CharacterChunker(size=1000)``.
         prune: With Documents, also remove those that an earlier ingest of Documents stored and that are not
             among ``sources``. Folders are always treated so.
-        workers: How many sources are loaded and chunked at once, at least 1.
+        workers: How many sources are loaded and chunked at once, at least 1. Each is a thread; with more than one,
+            PDF and DOCX, which take long, are parsed in processes, so that several cores do it.
         batch_size: How many chunks are given to the embedder at once, at least 1; two such calls overlap.
         max_bytes: Larger files fail.
         dead_letters: A file that keeps what failed from one run to the next, a JSON object a line (see `DeadLetter`,
@@ -114,16 +116,16 @@ async def ingest(
     letters = _dead_letters(dead_letters, failed_before)
     # A local model is loaded to know its id, which takes a moment.
     embedder_id = None if embedder is None else await asyncio.to_thread(lambda: embedder.id)
-    preparer = Preparer(chunker or CharacterChunker(), embedder_id, max_bytes)
+    chunker = chunker or CharacterChunker()
     todo = await plan(sources, prune=prune)
     ledger = await read_stored(store, embedder_id=embedder_id)
     if todo.nothing_found and ledger.roots.isdisjoint(todo.mirrored):
         raise ConfigurationError(todo.nothing_found)
-    with _shown(progress, todo.total) as on_progress:
+    with parsing(workers) as parse, _shown(progress, todo.total) as on_progress:
         pipeline = Pipeline(
             store=store,
             embedder=embedder,
-            preparer=preparer,
+            preparer=Preparer(chunker, embedder_id, max_bytes, parse),
             todo=todo,
             ledger=ledger,
             letters=letters,
