@@ -16,7 +16,6 @@ from fastrag.ingest import ingest, parsing
 from fastrag.ingest.loaders.formats import format_of, parse_file
 from fastrag.store.memory import InMemoryStore
 
-
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs signals and named pipes")
 
 
