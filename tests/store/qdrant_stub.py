@@ -237,6 +237,7 @@ class QdrantStub:
 def _done(asked):
     # What is only acknowledged may not be there for the next request.
     assert asked["wait"] == "true"
+    assert asked.get("ordering", "weak") in ("weak", "medium", "strong")
     return models.UpdateResult(operation_id=0, status=models.UpdateStatus.COMPLETED)
 
 

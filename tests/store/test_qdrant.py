@@ -232,6 +232,17 @@ async def test_a_store_that_another_process_drops_begins_anew(server, store):
     await other.close()
 
 
+async def test_vectors_that_another_process_brings_are_found(server, store):
+    other = QdrantStore(server.url)
+    documents, vectors = some(3)
+    await store.upsert(documents)
+    assert await store.search(embedding=vectors[0]) == []
+    await other.upsert(documents, vectors)
+    assert [document.id for document in await store.search(embedding=vectors[0], k=1)] == ["d0"]
+    assert set(await store.get_embeddings(["d0", "d1"])) == {"d0", "d1"}
+    await other.close()
+
+
 async def test_many_stores_that_write_first_agree(server):
     stores = [QdrantStore(server.url) for _ in range(6)]
     documents, vectors = some(6)

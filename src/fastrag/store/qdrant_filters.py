@@ -143,8 +143,9 @@ class Conditions:
         path, columns = bound.path, _columns(bound.key)[:_MOST_COLUMNS]
         last = len(columns) - 1
         if bound.is_long:
-            ids = list(self._beyond[bound])
-            condition = self._any([self._number(path, last, gt=columns[last]), self._models.HasIdCondition(has_id=ids)])
+            condition = self._number(path, last, gt=columns[last])
+            if ids := list(self._beyond[bound]):
+                condition = self._any([condition, self._models.HasIdCondition(has_id=ids)])
         elif bound.or_equal:
             condition = self._number(path, last, gte=columns[last])
         else:
