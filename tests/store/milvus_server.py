@@ -13,8 +13,6 @@ import socket
 import subprocess
 import tempfile
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 import platformdirs
@@ -30,6 +28,10 @@ _QUICK = {
     "QUERYCOORD_DISTPULLINTERVAL": "20",
     "QUERYCOORD_UPDATENEXTTARGETINTERVAL": "0.1",
     "QUERYCOORD_LEADERVIEWUPDATEINTERVAL": "0.1",
+    # How long a killed server is waited for by the one that takes its place.
+    "COMMON_SESSION_TTL": "2",
+    # An answer of 64 MB takes long to make.
+    "PROXY_GRPC_SERVERMAXSENDSIZE": "8000000",
 }
 _START_S = 120
 
@@ -49,7 +51,7 @@ class RunningMilvus:
         self._programs = _unpacked(Path(milvus.__file__).parent / "data" / "bin")
         config = milvus.MilvusServerConfig(data_dir=str(folder))
         names = [name for name in config.configurable_items if name.endswith("_port")]
-        *ports, self._health_port = _free_ports(len(names) + 1)
+        *ports, self._metrics_port = _free_ports(len(names) + 1)
         for name, port in zip(names, ports, strict=True):
             config.configurable_items[name][1] = port
         config.set("authorization_enabled", True)
@@ -64,7 +66,7 @@ class RunningMilvus:
             **os.environ,
             **_QUICK,
             "DEPLOY_MODE": "STANDALONE",
-            "METRICS_PORT": str(self._health_port),
+            "METRICS_PORT": str(self._metrics_port),
             "MILVUS_RUN_DIR": str(self._folder / "run"),
             "LD_LIBRARY_PATH": str(self._programs),
         }
@@ -78,7 +80,7 @@ class RunningMilvus:
                 start_new_session=True,
             )
         deadline = time.monotonic() + _START_S
-        while not self._is_healthy():
+        while not self._answers():
             assert self._process.poll() is None, "the server ended: see its log"
             assert time.monotonic() < deadline, f"the server did not start within {_START_S} s"
             time.sleep(0.05)
@@ -100,12 +102,20 @@ class RunningMilvus:
             self._process.wait()
             self._process = None
 
-    def _is_healthy(self):
+    def _answers(self):
+        from pymilvus import MilvusClient, MilvusException
+
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self._health_port}/healthz", timeout=5) as reply:
-                return reply.read() == b"OK"
-        except (urllib.error.URLError, OSError):
+            client = MilvusClient(self.url, token=self.token, timeout=1, dedicated=True)
+        except MilvusException:
             return False
+        try:
+            client.list_collections(timeout=5)
+        except MilvusException:
+            return False
+        finally:
+            client.close()
+        return True
 
 
 def _unpacked(packed):

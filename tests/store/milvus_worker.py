@@ -62,12 +62,12 @@ async def everything(uri, _):
             await store.search(embedding=vectors[0], filter=And([Range("batch", gte="a")]))
             if uri.endswith(".db"):
                 await store.search(text='cat "AND', embedding=vectors[0])
-            await store.optimize()
         await store.delete(ids=["a-0-0"])
 
     async with asyncio.TaskGroup() as group:
         for name in ("a", "b", "c"):
             group.create_task(use(name))
+    await store.optimize()
     other = MilvusStore(uri, namespace="other")
     await other.upsert([Document("a", "cat")])
     await other.drop()

@@ -195,8 +195,9 @@ class MilvusServer:
 
     def _refusal(self, failed: str, error: Any) -> StoreError:
         said = str(error.message)
-        if isinstance(error.__cause__, imported("grpc").RpcError) and hasattr(error.__cause__, "details"):
-            said = f"{said}: {error.__cause__.details()}"
+        broken = _broken_call(error)
+        if broken is not None:
+            said = f"{said}: {broken.details()}"
         if error.code == _GONE:
             return CollectionGoneError(f"{failed}: {self._quoted(said)}")
         return (TooMuchError if _TOO_LARGE.search(said) else StoreError)(f"{failed}: {self._quoted(said)}")
@@ -214,6 +215,19 @@ class MilvusServer:
     def _shown(self, error: Exception) -> Exception | None:
         # A server may repeat the token in its refusal; then its own words are not kept as the cause.
         return None if self._secret and self._secret in f"{error} {error!r}" else error
+
+
+def _broken_call(error: BaseException) -> Any:
+    """gRPC's own error behind ``error``, None where there is none."""
+    seen: set[int] = set()
+    found: BaseException | None = error
+    # pymilvus raises errors from themselves, which leaves the original one as their context only.
+    while found is not None and id(found) not in seen:
+        if isinstance(found, imported("grpc").RpcError) and hasattr(found, "details"):
+            return found
+        seen.add(id(found))
+        found = found.__context__ if found.__cause__ in (None, found) else found.__cause__
+    return None
 
 
 def _checked_uri(uri: object) -> tuple[Path | None, str]:
