@@ -25,7 +25,7 @@ from fastrag.store.filters import Filter, check_filter
 from fastrag.store.languages import language_name
 from fastrag.store.postgres_dense import HnswSettings, index_vectors, nearest
 from fastrag.store.postgres_filters import Condition
-from fastrag.store.postgres_lexical import best_by_words, merge_words
+from fastrag.store.postgres_lexical import best_by_words
 from fastrag.store.postgres_namespace import PostgresNamespace
 from fastrag.store.postgres_rows import (
     DOCUMENT_COLUMNS,
@@ -39,6 +39,7 @@ from fastrag.store.postgres_rows import (
 )
 from fastrag.store.postgres_server import Conninfo, PostgresServer
 from fastrag.store.postgres_table import Table, list_namespaces
+from fastrag.store.postgres_textsearch import merge_words
 from fastrag.store.postgres_words import WordTexts
 
 _SCAN_ROWS = 100

@@ -34,12 +34,6 @@ async def best_by_words(
     return await _by_index(connection, names, values, Condition(filter, past_index=True), k)
 
 
-async def merge_words(connection: Any, names: Names) -> None:
-    """Let pg_textsearch merge what many writes left in pieces."""
-    await connection.execute("SELECT bm25_spill_index(%(index)s)", {"index": names.words})
-    await connection.execute("SELECT bm25_force_merge(%(index)s)", {"index": names.words})
-
-
 async def _by_index(
     connection: Any, names: Names, values: dict[str, Any], condition: Condition, k: int
 ) -> list[tuple[Any, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ from fastrag.store.postgres_table import (
     make_table,
     read_table,
 )
+from fastrag.store.postgres_textsearch import rebuild_after_restart
 
 T = TypeVar("T")
 Step = Callable[[Any, Table], Awaitable[T]]
@@ -50,6 +52,7 @@ class PostgresNamespace:
         self._language = language
         self._what = f"the namespace {namespace!r}"
         self._known: Table | None = None
+        self._of_this_run: weakref.WeakSet[Any] = weakref.WeakSet()
 
     async def read(self, action: str, step: Step[T], absent: T) -> T:
         """What ``step`` returns, or ``absent`` where there is no table."""
@@ -148,4 +151,8 @@ class PostgresNamespace:
             self._known = await read_table(connection, self.names)
             if self._known is not None:
                 check_language(self._known, self._language, self._what)
+        if self._known is not None and self._known.ranking == "bm25" and connection not in self._of_this_run:
+            # A connection does not outlive its server, so that this holds for as long as it is used.
+            await rebuild_after_restart(connection, self.names)
+            self._of_this_run.add(connection)
         return self._known

@@ -98,9 +98,11 @@ class PostgresServer:
         conninfo = self._conninfo() if callable(self._conninfo) else self._conninfo
         if inspect.isawaitable(conninfo):
             conninfo = await conninfo
+        if not isinstance(conninfo, str):
+            raise ConfigurationError(f"the function conninfo must return a text, not a {type(conninfo).__name__}")
         try:
             given = psycopg("psycopg.conninfo").conninfo_to_dict(conninfo)
-        except (psycopg().Error, TypeError):
+        except psycopg().Error:
             # Without its cause, which repeats what was given, and so may repeat a password.
             raise ConfigurationError(
                 "the connection string is malformed: give postgresql://user:password@host:5432/database, with what is "

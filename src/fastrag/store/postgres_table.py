@@ -56,6 +56,7 @@ class Names:
         self.facts = f"fastragix_fact_{namespace}"
         self.words = f"fastragix_word_{namespace}"
         self.vectors = f"fastragix_hnsw_{namespace}"
+        self.run = f"fastragix_run_{namespace}"
 
 
 async def read_table(connection: Any, names: Names) -> Table | None:
@@ -129,6 +130,7 @@ async def drop_table(connection: Any, names: Names, timeout_s: float) -> None:
         await connection.execute("SELECT pg_advisory_xact_lock(%s)", [_MAKING])
         if await read_table(connection, names) is not None:
             await connection.execute(f"DROP TABLE {names.table}")
+            await connection.execute(f"DROP TABLE IF EXISTS {names.run}")
 
 
 async def list_namespaces(connection: Any) -> list[str]:
