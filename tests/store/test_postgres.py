@@ -71,7 +71,7 @@ class TestPgVectorStoreWithAnIndexFromTheStart(PgVectorCase, DenseTests, FilterT
 
     def make_store(self, folder, namespace="default"):
         conninfo = self.server.conninfo(self.server.schema_for(folder))
-        store = PgVectorStore(conninfo, exact_up_to=1, m=4, ef_construction=16, ef_search=10)
+        store = PgVectorStore(conninfo, exact_up_to=1, ef_search=1000)
         upsert = store.upsert
 
         async def upsert_and_optimize(*batch):

@@ -109,8 +109,11 @@ class PostgresNamespace:
     @contextlib.asynccontextmanager
     async def scanned(self) -> AsyncIterator[Any]:
         """A connection that the pool does not miss, in a transaction; None where there is no table."""
-        async with self._server.extra_connection("read", self._what) as connection, connection.transaction():
-            yield connection if await self._table(connection, again=True) else None
+        async with self._server.extra_connection("read", self._what) as connection:
+            # Asked before the transaction, which is to keep nobody waiting.
+            table = await self._table(connection, again=True)
+            async with connection.transaction():
+                yield None if table is None else connection
 
     async def _read(self, connection: Any, step: Step[T], absent: T) -> T:
         engine = psycopg()
