@@ -27,6 +27,7 @@ class QdrantStub:
 
     Attributes:
         requests: Method and path of what has arrived, in order.
+        limits: How many points each search asked for.
         keeps_metadata: False for a Qdrant before 1.16.
         adds_vectors: False for a Qdrant before 1.18.
     """
@@ -34,6 +35,7 @@ class QdrantStub:
     def __init__(self, api_key=None):
         self.api_key = api_key
         self.requests = []
+        self.limits = []
         self.keeps_metadata = True
         self.adds_vectors = True
         self._client = QdrantClient(":memory:")
@@ -223,6 +225,7 @@ class QdrantStub:
 
     def _query(self, names, asked, body):
         given = models.QueryRequest.model_validate(body)
+        self.limits.append(given.limit)
         return self._client.query_points(
             names[0],
             query=given.query,

@@ -94,6 +94,8 @@ FAULTS = {
     "no result": Fault.changed(result=None),
     "an empty object": Fault(body=b"{}"),
     "a list": Fault(body=b"[]"),
+    "null": Fault(body=b"null"),
+    "a text": Fault(body=b'"ok"'),
     "another form": Fault.changed(result={"points": [{"id": "x"}], "collections": 3, "config": None}),
     "cut off": Fault(cut_after=20),
     "nothing": Fault(cut_after=0),
@@ -193,6 +195,13 @@ async def test_a_search_is_one_request(server, store):
     for query in ({"embedding": np.ones(4)}, {"text": "cats"}):
         await store.search(**query, k=10, filter=Range("n", gte=3))
     assert server.requests == [SEARCH, SEARCH]
+
+
+async def test_no_more_points_are_asked_for_than_there_are(server, store):
+    await store.upsert(*some(30))
+    for query in ({"embedding": np.ones(4)}, {"text": "cat"}):
+        assert len(await store.search(**query, k=10**12)) == 30
+    assert server.limits == [30, 30]
 
 
 async def test_nothing_is_asked_before_it_is_needed_and_reading_makes_nothing(server):

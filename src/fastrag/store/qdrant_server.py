@@ -100,7 +100,7 @@ class QdrantServer:
             raise StoreError(f"{failed}: it limits the rate of requests") from self._shown(error)
         except rest.ResponseHandlingException as error:
             raise self._broken(failed, error.source) from self._shown(error)
-        except (ValueError, AssertionError, AttributeError, TypeError) as error:
+        except (ValueError, AssertionError) as error:
             # What the client raises where a reply is no JSON, or has no result in it.
             raise self._broken(failed, error) from self._shown(error)
 
