@@ -10,7 +10,7 @@ from store_engines.base import Condition, Engine
 from store_engines.corpus import Block
 
 COLUMNS = ["id", "text", "uri", "tenth", "hundredth"]
-EF, REFINE = 100, 2
+EF, COMPARED = 200, 100  # candidates of the graph, and how many of them are compared exactly
 
 
 class LanceDB(Engine):
@@ -45,7 +45,7 @@ class LanceDB(Engine):
         from lancedb.index import FTS, Bitmap, BTree, HnswSq
 
         await self.table.optimize()
-        config = HnswSq(distance_type="dot", m=16, ef_construction=100)
+        config = HnswSq(distance_type="dot", num_partitions=1, m=16, ef_construction=100)
         await self.table.create_index("vector", config=config)
         await self.table.create_index("text", config=FTS(language="English", stem=True, remove_stop_words=False))
         await self.table.create_index("tenth", config=Bitmap())
@@ -54,7 +54,7 @@ class LanceDB(Engine):
 
     async def dense(self, vector: NDArray[Any], k: int, condition: Condition = None) -> list[Any]:
         query = self.table.query().nearest_to(vector).column("vector").distance_type("dot")
-        query = query.ef(max(EF, REFINE * k)).refine_factor(REFINE)
+        query = query.ef(max(EF, 2 * k)).refine_factor(max(2, COMPARED // k))
         if condition is not None:
             query = query.where(f"{condition[0]} = {condition[1]}")
         hits: list[Any] = await query.select([*COLUMNS, "_distance"]).limit(k).to_list()
