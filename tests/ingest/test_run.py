@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from fastrag.embedding.base import Matrix
 from fastrag.errors import ConfigurationError, EmbedderMismatchError, ModelError, ServiceTimeoutError, StoreError
 from fastrag.ingest import CharacterChunker, IngestProgress, IngestReport, SentenceChunker, ingest, pipeline
 from fastrag.ingest.base import Span
+from fastrag.store.filters import Filter
 from fastrag.store.memory import InMemoryStore
 from fastrag.testing import HashEmbedder
 
@@ -576,6 +577,26 @@ async def test_another_embedder_is_refused_before_anything_is_written_or_removed
             await ingest(texts(a="changed"), store=store, embedder=embedder, prune=True)
     assert await held(store) == before
     assert other.embedded == []
+
+
+async def test_a_scan_that_is_left_is_closed() -> None:
+    closed = 0
+
+    class Store(InMemoryStore):
+        async def scan(self, filter: Filter | None = None) -> AsyncIterator[Document]:
+            nonlocal closed
+            try:
+                async for chunk in super().scan(filter):
+                    yield chunk
+            finally:
+                closed += 1
+
+    store = Store()
+    await ingest(texts(a="x", b="y"), store=store, embedder=HashEmbedder(16))
+    with pytest.raises(EmbedderMismatchError):
+        await ingest(texts(a="x"), store=store)
+    # Looked at while whoever raised still holds the generator.
+    assert closed == 2
 
 
 async def test_a_store_bound_elsewhere_refuses_before_anything_is_written(store: InMemoryStore) -> None:

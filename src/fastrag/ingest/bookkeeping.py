@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from fastrag.errors import ConfigurationError, EmbedderMismatchError
 from fastrag.ingest.ledger import Ledger, StoredSource, chunk_id
 from fastrag.ingest.sources import DOCUMENTS_ROOT, Source
 from fastrag.store.base import VectorStore
+from fastrag.store.filters import Filter
 
 # Part of every digest; to be raised when what an older release stored has to be made anew.
 _SCHEME = 1
@@ -61,8 +64,22 @@ def stamp(chunks: list[Document], notes: Notes) -> None:
         chunk.metadata |= asdict(notes)
 
 
-def notes_of(chunk: Document) -> StoredNotes | None:
-    """What an ingest noted of a stored chunk; None for what came into the store by other ways."""
+async def stored_chunks(
+    store: VectorStore, filter: Filter | None = None
+) -> AsyncGenerator[tuple[Document, StoredNotes], None]:
+    """The chunks in ``store`` that came there by an ingest (and satisfy ``filter``), with what it noted of them."""
+    scanned = store.scan(filter)
+    try:
+        async for chunk in scanned:
+            if notes := _notes_of(chunk):
+                yield chunk, notes
+    finally:
+        # Engines keep a cursor or a snapshot for a scan until its generator is closed.
+        if isinstance(scanned, AsyncGenerator):
+            await scanned.aclose()
+
+
+def _notes_of(chunk: Document) -> StoredNotes | None:
     try:
         notes = msgspec.convert(chunk.metadata, StoredNotes)
     except msgspec.ValidationError:
@@ -85,8 +102,8 @@ async def read_stored(store: VectorStore, *, embedder_id: str | None) -> Ledger:
     if binding is not None and binding.embedder_id is not None and embedder_id is not None:
         _refuse_other_embedder(binding.embedder_id, embedder_id)
     ledger = Ledger()
-    async for chunk in store.scan():
-        if notes := notes_of(chunk):
+    async with aclosing(stored_chunks(store)) as chunks:
+        async for _, notes in chunks:
             if notes.embedder_id is not None:
                 _refuse_other_embedder(notes.embedder_id, embedder_id)
             ledger.note(

@@ -15,7 +15,7 @@ from fastrag.document import Document
 from fastrag.embedding.base import Embedder, Matrix
 from fastrag.errors import ConfigurationError
 from fastrag.ingest.batches import Embedding, Piece, batches
-from fastrag.ingest.bookkeeping import notes_of, refuse_other_origin
+from fastrag.ingest.bookkeeping import refuse_other_origin, stored_chunks
 from fastrag.ingest.dead_letters import DeadLetter, DeadLetterFile, FailedBefore
 from fastrag.ingest.flow import Ahead, in_order
 from fastrag.ingest.ledger import Ledger, StoredSource
@@ -227,14 +227,14 @@ class Pipeline:
         if not self.ledger.has_unmet(roots):
             return
         ids: list[str] = []
-        async for chunk in self.store.scan(In("source_root", sorted(roots))):
-            notes = notes_of(chunk)
-            if notes is not None and self._is_gone(notes.source_root, notes.parent_id):
-                self.report.removed += self.ledger.give_up(notes.parent_id)
-                ids.append(chunk.id)
-            if len(ids) == _DELETE_AT_ONCE:
-                await self._delete(ids)
-                ids = []
+        async with aclosing(stored_chunks(self.store, In("source_root", sorted(roots)))) as chunks:
+            async for chunk, notes in chunks:
+                if self._is_gone(notes.source_root, notes.parent_id):
+                    self.report.removed += self.ledger.give_up(notes.parent_id)
+                    ids.append(chunk.id)
+                if len(ids) == _DELETE_AT_ONCE:
+                    await self._delete(ids)
+                    ids = []
         await self._delete(ids)
 
     def _is_gone(self, root: str, id: str) -> bool:

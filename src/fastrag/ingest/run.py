@@ -51,8 +51,8 @@ async def ingest(
     only so much is under way that memory does not depend on how many sources there are, but for some 60 bytes for each
     one that is given or stored (and some 250 for a file, whose name is kept).
 
-    A run that fails, is cancelled or killed leaves whole Documents and at most one unfinished; the next run goes on
-    from there. All it needs to know is in the chunks' metadata: ``source_digest``, ``chunk_count``,
+    A run that fails, is cancelled or killed leaves whole Documents and at most a few unfinished ones; the next run
+    goes on from there. All it needs to know is in the chunks' metadata: ``source_digest``, ``chunk_count``,
     ``source_root``, ``embedder_id``. Do not let two runs write to one store at the same time.
 
     A Document of up to 1,024 chunks is written by one call of the store. Where that writes all or nothing, readers
