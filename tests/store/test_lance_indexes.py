@@ -1,7 +1,6 @@
-
 import pytest
 
-from fastrag.store import LanceStore, lance_indexes, lance_queries
+from fastrag.store import LanceStore, lance_indexes
 from fastrag.testing.store_conformance import DurableStoreConformance
 
 
@@ -24,7 +23,6 @@ class TestIndexedLanceStore(DurableStoreConformance):
     @pytest.fixture(autouse=True)
     def indexed(self, monkeypatch):
         tidy_at_every_write(monkeypatch)
-        monkeypatch.setattr(lance_queries, "_SMALL_PART", 0)
 
     def make_store(self, folder, namespace="default"):
         return LanceStore(folder, namespace=namespace, index_from=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
@@ -23,20 +24,10 @@ from fastrag.store.checks import (
 from fastrag.store.filters import Filter, check_filter
 from fastrag.store.lance_filters import sql_of
 from fastrag.store.lance_indexes import Tidying
-from fastrag.store.lance_queries import filtered, fitting, has_id, nearest, portions
-from fastrag.store.lance_rows import (
-    DOCUMENT_COLUMNS,
-    binding_of,
-    embedder_metadata,
-    to_documents,
-    to_embeddings,
-    to_rows,
-    vector_field,
-)
+from fastrag.store.lance_queries import batches_of, embeddings_of, fitting, has_id, nearest, with_ids
+from fastrag.store.lance_rows import binding_of, embedder_metadata, to_documents, to_rows, vector_field
 from fastrag.store.lance_table import LanceTable, retried
 from fastrag.store.languages import language_name
-
-_SCAN_ROWS = 1000
 
 
 class LanceStore(VectorStore):
@@ -120,12 +111,11 @@ class LanceStore(VectorStore):
         """See `VectorStore.bind`."""
         agreed_binding(None, embedder_id, dimension)
         async with self._table.writing() as table:
-            await retried(table, lambda: _bind(table, embedder_id, dimension))
+            await retried(lambda: _bind(table, embedder_id, dimension))
 
     async def binding(self) -> Binding | None:
         """See `VectorStore.binding`."""
-        async with self._table.reading("read") as table:
-            return None if table is None else binding_of(await table.schema())
+        return await self._table.read("read", _binding, absent=None)
 
     async def upsert(self, documents: Sequence[Document], embeddings: Matrix | None = None) -> None:
         """See `VectorStore.upsert`."""
@@ -137,7 +127,7 @@ class LanceStore(VectorStore):
         async with self._table.writing() as table:
             if rows is not None:
                 width = rows.shape[1]
-                await retried(table, lambda: _bind(table, None, width))
+                await retried(lambda: _bind(table, None, width))
             batch = await asyncio.to_thread(to_rows, await table.schema(), copies, rows)
             merge = table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
             # "null" leaves as they are the vectors that are missing on purpose; there are no bad ones.
@@ -161,42 +151,26 @@ class LanceStore(VectorStore):
     async def get(self, ids: Sequence[str]) -> list[Document]:
         """See `VectorStore.get`."""
         ids = checked_ids(ids)
-        found: dict[str, Document] = {}
-        async with self._table.reading("read") as table:
-            if table is not None:
-                for some in portions(ids):
-                    rows = await table.query().where(has_id(some)).select(DOCUMENT_COLUMNS).to_arrow()
-                    found.update({document.id: document for document in to_documents(rows)})
+        none: dict[str, Document] = {}
+        found = await self._table.read("read", lambda table: with_ids(table, ids), absent=none)
         return [found[key] for key in ids if key in found]
 
     async def get_embeddings(self, ids: Sequence[str]) -> dict[str, Vector]:
         """See `VectorStore.get_embeddings`."""
         ids = checked_ids(ids)
-        found: dict[str, Vector] = {}
-        async with self._table.reading("read") as table:
-            if table is not None and binding_of(await table.schema()) is not None:
-                for some in portions(ids):
-                    query = table.query().where(has_id(some)).select(["id", "vector"])
-                    found.update(to_embeddings(await query.to_arrow()))
-        return found
+        return await self._table.read("read", lambda table: embeddings_of(table, ids), absent={})
 
     async def count(self, filter: Filter | None = None) -> int:
         """See `VectorStore.count`."""
         check_filter(filter)
-        async with self._table.reading("read") as table:
-            if table is None:
-                return 0
-            return int(await table.count_rows(None if filter is None else sql_of(filter)))
+        condition = None if filter is None else sql_of(filter)
+        return int(await self._table.read("read", lambda table: table.count_rows(condition), absent=0))
 
     async def scan(self, filter: Filter | None = None) -> AsyncIterator[Document]:
         """See `VectorStore.scan`: of the store as it was when the scan began."""
         check_filter(filter)
-        async with self._table.reading("read") as table:
-            if table is None:
-                return
-            query = filtered(table.query().select(DOCUMENT_COLUMNS), filter)
-            batches = await query.to_batches(max_batch_length=_SCAN_ROWS)
-        while True:
+        batches = await self._table.read("read", lambda table: batches_of(table, filter), absent=None)
+        while batches is not None:
             with self._table.translated("read"):
                 batch = await anext(batches, None)
             if batch is None:
@@ -206,19 +180,28 @@ class LanceStore(VectorStore):
 
     async def search_dense(self, embedding: Vector, k: int, filter: Filter | None) -> list[tuple[Document, float]]:
         """See `VectorStore.search_dense`."""
-        async with self._table.reading("search") as table:
-            binding = None if table is None else binding_of(await table.schema())
+        if not embedding.any():
+            binding = await self.binding()
+            if binding is not None:
+                check_dimension(embedding.size, binding.dimension)
+            return []
+
+        async def search(table: Any) -> list[tuple[Document, float]]:
+            with contextlib.suppress(RuntimeError, ValueError):
+                return await nearest(table, embedding, k, filter, ef=self._ef)
+            # Only now: asking for it at every search would make searches slower by a tenth.
+            binding = await _binding(table)
             if binding is None:
                 return []
             check_dimension(embedding.size, binding.dimension)
-            if not embedding.any():
-                return []
+            # The vectors may have come in between; else it fails once more.
             return await nearest(table, embedding, k, filter, ef=self._ef)
+
+        return await self._table.read("search", search, absent=[])
 
     async def search_lexical(self, text: str, k: int, filter: Filter | None) -> list[tuple[Document, float]]:
         """See `VectorStore.search_lexical`."""
-        async with self._table.reading("search") as table:
-            return [] if table is None else await fitting(table, text, k, filter)
+        return await self._table.read("search", lambda table: fitting(table, text, k, filter), absent=[])
 
     async def optimize(self) -> None:
         """Make or refresh the indexes, and merge the files of many writes into few.
@@ -236,9 +219,13 @@ class LanceStore(VectorStore):
         await self._table.close()
 
 
+async def _binding(table: Any) -> Binding | None:
+    return binding_of(await table.schema())
+
+
 async def _bind(table: Any, embedder_id: str | None, dimension: int) -> None:
     """Make the binding agree with what is asked; without an ``embedder_id``, the dimension only."""
-    bound = binding_of(await table.schema())
+    bound = await _binding(table)
     if embedder_id is not None:
         agreed = agreed_binding(bound, embedder_id, dimension)
     else:

@@ -12,8 +12,9 @@ import threading
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeVar, overload
 
 from fastrag._support.files import fsync_folder
 from fastrag.errors import ConfigurationError, FastRAGError, StoreError
@@ -21,6 +22,8 @@ from fastrag.store.durability import FileSyncer, make_durable_folder
 from fastrag.store.lance_engine import lancedb, refuse_after_fork
 from fastrag.store.lance_indexes import index_words
 from fastrag.store.lance_rows import check_schema, is_ours, new_schema
+
+T = TypeVar("T")
 
 _TABLE_FOLDER = ".lance"
 _DROPPED = ".dropped-"
@@ -64,16 +67,21 @@ class LanceTable:
         self._handles = threading.Lock()
         self._locks: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = weakref.WeakKeyDictionary()
 
-    @contextlib.asynccontextmanager
-    async def reading(self, action: str) -> AsyncIterator[Any | None]:
-        """The table as it is now, not closed meanwhile; None where there is none yet."""
+    async def read(self, action: str, use: Callable[[Any], Awaitable[T]], *, absent: T) -> T:
+        """What ``use`` makes of the table, which is not closed meanwhile; ``absent`` where there is none."""
         opened = await self._taken(create=False)
+        if opened is None:
+            return absent
         try:
             with self.translated(action):
-                yield None if opened is None else opened.table
+                return await use(opened.table)
+        except StoreError:
+            if not await self._was_dropped():
+                raise
+            await self.close()
         finally:
-            if opened is not None:
-                self._leave(opened)
+            self._leave(opened)
+        return await self.read(action, use, absent=absent)
 
     @contextlib.asynccontextmanager
     async def writing(self) -> AsyncIterator[Any]:
@@ -82,11 +90,12 @@ class LanceTable:
         One write of this process at a time; other processes are the engine's to reconcile.
         """
         async with self._lock():
+            await self.exists()  # so that no handle of a dropped table is written to
             opened = await self._taken(create=True)
             try:
                 with self.translated("write"):
                     if not opened.has_words:
-                        await retried(opened.table, lambda: index_words(opened.table, self._language))
+                        await retried(lambda: index_words(opened.table, self._language))
                         opened.has_words = True
                     yield opened.table
                     await asyncio.to_thread(opened.syncer.sync)
@@ -94,9 +103,8 @@ class LanceTable:
                 self._leave(opened)
 
     async def exists(self) -> bool:
-        """Whether the table was made."""
-        async with self.reading("open") as table:
-            return table is not None
+        """Whether the table was made, and was not dropped."""
+        return await self.read("open", _version, absent=0) > 0
 
     async def namespaces(self) -> list[str]:
         """The names of the tables in the folder that fastrag made."""
@@ -159,17 +167,7 @@ class LanceTable:
             opened = self._opened
             if opened is not None and opened.pid == os.getpid():
                 opened.users += 1
-            else:
-                opened = None
-        if opened is not None:
-            try:
-                if await self._is_up_to_date(opened):
-                    return opened
-            except BaseException:
-                self._leave(opened)
-                raise
-            await self.close()
-            self._leave(opened)
+                return opened
         if not (await asyncio.to_thread(self._is_there) or create):
             return None
         opened = await self._connect(create=create)
@@ -179,18 +177,9 @@ class LanceTable:
                 self._opened, opened.users = opened, 1
         return opened
 
-    async def _is_up_to_date(self, opened: _Opened) -> bool:
-        """Whether ``opened`` shows what other processes wrote by now; False where the table was dropped."""
-        with self.translated("read"):
-            try:
-                # Once for all that a call does: LanceDB would look into the folder at every step of it.
-                await opened.table.checkout_latest()
-            except RuntimeError:
-                # Another process may drop a table. That the whole folder went away is no answer to a question.
-                if await asyncio.to_thread(lambda: self._is_there() or not self._path.exists()):
-                    raise
-                return False
-        return True
+    async def _was_dropped(self) -> bool:
+        # Another process may drop a table. That the whole folder went away is no answer to a question.
+        return await asyncio.to_thread(lambda: self._path.exists() and not self._is_there())
 
     def _leave(self, opened: _Opened) -> None:
         with self._handles:
@@ -210,7 +199,8 @@ class LanceTable:
         with self.translated("open"):
             if create:
                 await asyncio.to_thread(make_durable_folder, self._path)
-            connection = await engine.connect_async(self._path)
+            # Without this interval a handle would not see what other processes write.
+            connection = await engine.connect_async(self._path, read_consistency_interval=timedelta(0))
             table = await self._open_table(connection, create=create)
             if table is None:
                 return None
@@ -276,12 +266,15 @@ class LanceTable:
             shutil.rmtree(dropped, ignore_errors=True)
 
 
-async def retried(table: Any, step: Callable[[], Awaitable[None]]) -> None:
+async def _version(table: Any) -> int:
+    return int(await table.version())
+
+
+async def retried(step: Callable[[], Awaitable[None]]) -> None:
     """Take ``step``, and take it again where it gave way to what another process wrote in between."""
     for _ in range(_ATTEMPTS - 1):
         with contextlib.suppress(RuntimeError, ValueError):
             return await step()
-        await table.checkout_latest()
     return await step()
 
 
