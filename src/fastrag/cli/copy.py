@@ -34,7 +34,6 @@ A store is written as one of
   postgresql://user:password@host/database                  PostgreSQL with pgvector
   milvus://host:19530, milvus+https://host                  a Milvus server; milvus:///folder/file.db for a file
   qdrant://host:6333, qdrant+https://host                   a Qdrant server
-  memory:///folder                                          a saved InMemoryStore; written when all is copied
 with ?namespace=NAME and ?language=CODE (or none) where they are not the default. Percent-encode what is special in
 passwords, or leave them to the environment: PGPASSWORD, QDRANT_API_KEY, MILVUS_TOKEN.
 
