@@ -351,3 +351,50 @@ async def test_both_stores_find_the_same(tmp_path):
         one, other = await memory.search(text=text, k=400), await disk.search(text=text, k=400)
         assert {document.id for document in one} == {document.id for document in other}
         assert len({d.id for d in one[:10]} & {d.id for d in other[:10]}) >= 7
+
+
+async def test_what_another_process_dropped_is_not_there_any_more(tmp_path):
+    # Stores of their own, as those of other processes are: they share no handle.
+    store, other = LanceStore(tmp_path), LanceStore(tmp_path)
+    await LanceStore(tmp_path, namespace="kept").upsert([Document("k", "cat")])
+    for turn in range(2):
+        await store.upsert([Document("a", "cat", metadata={"turn": turn})], np.ones((1, 3 + turn)))
+        assert await other.count() == 1
+        await store.drop()
+        assert await other.namespaces() == ["kept"]
+        assert await other.count() == 0
+        assert await other.search(text="cat", embedding=np.ones(3)) == []
+        assert await other.get(["a"]) == []
+        assert await other.binding() is None
+        assert await other.delete(ids=["a"]) == 0
+        await other.optimize()
+    await other.upsert([Document("b", "dog")], np.ones((1, 7)))
+    assert await store.count() == 1
+    await store.drop()
+    await other.upsert([Document("c", "dog")], np.ones((1, 2)))
+    assert [document.id async for document in store.scan()] == ["c"]
+
+
+async def test_a_killed_drop_leaves_nothing_to_see(tmp_path):
+    store = LanceStore(tmp_path)
+    await store.upsert([Document("a", "cat")])
+    left = tmp_path / ".dropped-0123456789abcdef"
+    shutil.copytree(tmp_path / "default.lance", left)
+    assert await store.namespaces() == ["default"]
+    await store.drop()
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_only_tables_that_fastrag_made_are_namespaces(tmp_path):
+    import lancedb
+    import pyarrow as pa
+
+    await LanceStore(tmp_path).upsert([Document("a", "cat")])
+    connection = await lancedb.connect_async(tmp_path)
+    await connection.create_table("theirs", schema=pa.schema([pa.field("id", pa.string())]))
+    (tmp_path / "broken.lance").mkdir()
+    store = LanceStore(tmp_path, namespace="theirs")
+    assert await store.namespaces() == ["default"]
+    with pytest.raises(ConfigurationError, match="not made by fastrag"):
+        await store.drop()
+    assert (tmp_path / "theirs.lance").exists()

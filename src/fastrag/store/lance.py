@@ -132,7 +132,8 @@ class LanceStore(VectorStore):
             merge = table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
             # "null" leaves as they are the vectors that are missing on purpose; there are no bad ones.
             result = await merge.execute(batch, on_bad_vectors="null")
-            await self._tidying.after_write(table, removed_rows=result.num_updated_rows)
+            vectors = 0 if rows is None else len(rows)
+            await self._tidying.after_write(table, removed_rows=result.num_updated_rows, vectors=vectors)
 
     async def delete(self, *, ids: Sequence[str] | None = None, filter: Filter | None = None) -> int:
         """See `VectorStore.delete`."""

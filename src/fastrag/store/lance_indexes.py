@@ -104,17 +104,20 @@ class Tidying:
         self._rested_since_s = time.monotonic()
         self._tidied_version: int | None = None
         self._removed_rows = 0
-        self._rows_with_few_vectors = 0
+        self._counted_vectors: int | None = None
 
-    async def after_write(self, table: Any, *, removed_rows: int) -> None:
+    async def after_write(self, table: Any, *, removed_rows: int, vectors: int = 0) -> None:
         """Tidy up if so much has piled up that searches are slow, and it takes but a small share of the time.
 
         Args:
             table: As it is after the write.
             removed_rows: How many rows the write has removed or replaced: until the files are written anew, they
                 take room and weigh on the word statistics.
+            vectors: How many vectors it has written.
         """
         self._removed_rows += removed_rows
+        if self._counted_vectors is not None:
+            self._counted_vectors += vectors
         # What was written is in, whatever becomes of this; a later write tries again.
         with contextlib.suppress(RuntimeError, ValueError):
             state = await state_of(table)
@@ -167,12 +170,12 @@ class Tidying:
         return state.rows >= self._index_from and not state.is_filter_indexed
 
     def _new_vectors(self, state: State) -> int:
-        """How many vectors the next tidying will index."""
+        """How many vectors the next tidying will index, at the most."""
         if state.segments:
             return state.new_vectors
-        # Where most rows have no vector, they are not counted at every write.
-        lacks_index = state.rows >= max(self._index_from, 1.1 * self._rows_with_few_vectors)
-        return state.new_vectors if lacks_index else 0
+        # A table may have many rows and few vectors, which are not counted at every write.
+        known = state.rows if self._counted_vectors is None else self._counted_vectors
+        return state.new_vectors if min(state.rows, known) >= self._index_from else 0
 
     def _expected_s(self, state: State) -> float:
         return state.rows * _S_PER_ROW + self._new_vectors(state) * _S_PER_VECTOR
@@ -192,10 +195,9 @@ class Tidying:
         await table.create_index("id", config=engine.BTree(), name=_IDS, replace=True)
         await table.create_index("facts", config=engine.LabelList(), name=_FACTS, replace=True)
         if not state.segments and self._new_vectors(state):
-            if await table.count_rows("vector IS NOT NULL") >= self._index_from:
+            self._counted_vectors = int(await table.count_rows("vector IS NOT NULL"))
+            if self._counted_vectors >= self._index_from:
                 await _index_vectors(table, state.rows)
-            else:
-                self._rows_with_few_vectors = state.rows
 
     async def _rest(self, table: Any) -> None:
         self._removed_rows = 0
