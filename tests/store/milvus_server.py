@@ -4,6 +4,7 @@ It binds to every interface of the machine, whatever its configuration says. So 
 each time, its ports are free ones, and it is killed at the end of the tests.
 """
 
+import contextlib
 import lzma
 import os
 import secrets
@@ -51,12 +52,17 @@ class RunningMilvus:
         self._programs = _unpacked(Path(milvus.__file__).parent / "data" / "bin")
         config = milvus.MilvusServerConfig(data_dir=str(folder))
         names = [name for name in config.configurable_items if name.endswith("_port")]
-        *ports, self._metrics_port = _free_ports(len(names) + 1)
+        *ports, self._metrics_port, peer_port = _free_ports(len(names) + 2)
         for name, port in zip(names, ports, strict=True):
             config.configurable_items[name][1] = port
         config.set("authorization_enabled", True)
         config.resolve_storage()
         config.write_config()
+        client, peer = (f"http://127.0.0.1:{port}" for port in (config.get("etcd_port"), peer_port))
+        (folder / "etcd.yaml").write_text(
+            f"listen-client-urls: {client}\nadvertise-client-urls: {client}\nlisten-peer-urls: {peer}\n"
+            f"initial-advertise-peer-urls: {peer}\ninitial-cluster: default={peer}\n"
+        )
         self.url = f"http://127.0.0.1:{config.get('proxy_port')}"
         self.token = "root:Milvus"
         self._process = None
@@ -66,6 +72,7 @@ class RunningMilvus:
             **os.environ,
             **_QUICK,
             "DEPLOY_MODE": "STANDALONE",
+            "ETCD_CONFIG_PATH": str(self._folder / "etcd.yaml"),
             "METRICS_PORT": str(self._metrics_port),
             "MILVUS_RUN_DIR": str(self._folder / "run"),
             "LD_LIBRARY_PATH": str(self._programs),
@@ -98,7 +105,8 @@ class RunningMilvus:
     def kill(self):
         """End it without warning."""
         if self._process is not None:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             self._process = None
 

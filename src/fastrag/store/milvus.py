@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from fastrag._support.checks import require_positive_int
+from fastrag._support.checks import require_positive_int, require_text
 from fastrag.document import Document
 from fastrag.embedding.base import Matrix, Vector
 from fastrag.errors import ConfigurationError, StoreError
@@ -22,26 +22,18 @@ from fastrag.store.checks import (
     checked_namespace,
     unit_rows,
 )
-from fastrag.store.filters import Filter, Range, check_filter, matches
+from fastrag.store.filters import Filter, check_filter
 from fastrag.store.languages import language_name
-from fastrag.store.milvus_collection import Collection, Collections, IndexSettings
-from fastrag.store.milvus_filters import (
-    EVERYTHING,
-    NOTHING,
-    ArrayExpressions,
-    KeyExpressions,
-    has_key,
-    left_open,
-    long_ranges,
-)
-from fastrag.store.milvus_rows import document_of, row_key
-from fastrag.store.milvus_server import SLOW_S, CollectionGoneError, MilvusServer, TooMuchError
+from fastrag.store.milvus_collection import Collections
+from fastrag.store.milvus_filters import has_key, key_name
+from fastrag.store.milvus_loading import GraphSettings, Loading
+from fastrag.store.milvus_queries import Queries, portions
+from fastrag.store.milvus_rows import Collection, document_of, row_key
+from fastrag.store.milvus_server import CollectionGoneError, MilvusServer
 
 T = TypeVar("T")
 
-_MOST_FOUND = 16_384  # the most hits, or rows, that a server answers with
-_PAGE = 1000
-_KEYS_PER_CALL = 1000
+_MOST_COLUMNS = 32
 _REQUEST_BYTES = 32_000_000  # about; a server takes 64 MB
 
 
@@ -99,6 +91,8 @@ class MilvusStore(VectorStore):
         ef_construction: How many candidates are looked at when a vector of a new collection is linked.
         ef_search: How many candidates a search looks at: more take longer and find more.
         filtered_ef_search: The same for a search with a filter, which passes over those that do not satisfy it.
+        filtered_fields: Fields of the metadata that are often filtered by, up to 32, with dots for nested ones: in a
+            new collection each gets an indexed column. Others can be filtered by, too.
 
     Raises:
         ConfigurationError: An argument is wrong. The first call raises it where the collection is one that fastrag did
@@ -130,6 +124,7 @@ class MilvusStore(VectorStore):
         ef_construction: int = 128,
         ef_search: int = 128,
         filtered_ef_search: int = 800,
+        filtered_fields: Sequence[str] = (),
     ) -> None:
         self._namespace = checked_namespace(namespace)
         self._language = language_name(language)
@@ -138,15 +133,20 @@ class MilvusStore(VectorStore):
         self._consistency = consistency.capitalize()
         self._ef_search = require_positive_int("ef_search", ef_search)
         self._filtered_ef_search = require_positive_int("filtered_ef_search", filtered_ef_search)
-        settings = IndexSettings(
-            language=self._language,
-            consistency=self._consistency,
-            shards=require_positive_int("shards", shards),
-            m=require_positive_int("m", m),
-            ef_construction=require_positive_int("ef_construction", ef_construction),
-        )
+        graph = GraphSettings(require_positive_int("m", m), require_positive_int("ef_construction", ef_construction))
+        options = {"num_shards": require_positive_int("shards", shards), "consistency_level": self._consistency}
         self._server = MilvusServer(uri, token=token, timeout_s=timeout_s)
-        self._collections = Collections(self._server, self._namespace, settings)
+        self._loading = Loading(self._server, graph)
+        self._queries = Queries(self._server, self._consistency)
+        self._collections = Collections(
+            self._server,
+            self._namespace,
+            language=self._language,
+            columns=_columns(filtered_fields),
+            options=options,
+            queries=self._queries,
+            loading=self._loading,
+        )
 
     @property
     def namespace(self) -> str:
@@ -195,11 +195,12 @@ class MilvusStore(VectorStore):
         async def remove(collection: Collection) -> int:
             if ids is not None:
                 asked = list(dict.fromkeys(map(row_key, ids)))
-                found = [row["id"] for row in await self._with_keys(collection, asked, [])]
+                found = [row["id"] for row in await self._queries.with_keys(collection, asked, [])]
             else:
                 found = [row["id"] async for row in self._scan(collection, filter, [])]
-            for some in _portions(found):
-                await self._ask(collection, "remove from", "delete", filter=has_key(some))
+            name = collection.name
+            for some in portions(found):
+                await self._server.ask(f"remove from the collection {name}", "delete", name, filter=has_key(some))
             if found:
                 await self._settle(collection)
             return len(found)
@@ -211,7 +212,7 @@ class MilvusStore(VectorStore):
         keys = {id: row_key(id) for id in checked_ids(ids)}
 
         async def read(collection: Collection) -> list[Document]:
-            rows = await self._with_keys(collection, list(keys.values()), ["document"])
+            rows = await self._queries.with_keys(collection, list(keys.values()), ["document"])
             found = {row["id"]: row for row in rows}
             return [document_of(found[keys[id]]) for id in ids if keys[id] in found]
 
@@ -224,7 +225,7 @@ class MilvusStore(VectorStore):
         async def read(collection: Collection) -> dict[str, Vector]:
             if collection.binding is None:
                 return {}
-            rows = await self._with_keys(collection, list(keys), ["vector", "pointed"])
+            rows = await self._queries.with_keys(collection, list(keys), ["vector", "pointed"])
             return {keys[row["id"]]: np.array(row["vector"], dtype=np.float32) for row in rows if row["pointed"]}
 
         return await self._with_collection(read, absent={})
@@ -234,8 +235,8 @@ class MilvusStore(VectorStore):
         check_filter(filter)
 
         async def read(collection: Collection) -> int:
-            expression = "" if filter is None else await self._expression(collection, filter)
-            rows = await self._read(collection, "query", filter=expression, output_fields=["count(*)"])
+            expression = await self._queries.expression(collection, filter)
+            rows = await self._queries.read(collection, "query", filter=expression, output_fields=["count(*)"])
             return int(rows[0]["count(*)"])
 
         return await self._with_collection(read, absent=0)
@@ -243,10 +244,17 @@ class MilvusStore(VectorStore):
     async def scan(self, filter: Filter | None = None) -> AsyncIterator[Document]:
         """See `VectorStore.scan`."""
         check_filter(filter)
-        collection = await self._collections.find()
-        if collection is not None:
-            async for row in self._scan(collection, filter, ["document"]):
+
+        async def begin(collection: Collection) -> tuple[AsyncIterator[dict[str, Any]], dict[str, Any] | None]:
+            rows = self._scan(collection, filter, ["document"])
+            return rows, await anext(rows, None)
+
+        begun = await self._with_collection(begin, absent=None)
+        if begun is not None:
+            rows, row = begun
+            while row is not None:
                 yield document_of(row)
+                row = await anext(rows, None)
 
     async def search_dense(self, embedding: Vector, k: int, filter: Filter | None) -> list[tuple[Document, float]]:
         """See `VectorStore.search_dense`."""
@@ -257,7 +265,7 @@ class MilvusStore(VectorStore):
             check_dimension(embedding.size, collection.binding.dimension)
             if not embedding.any():
                 return []
-            expression = "" if filter is None else await self._expression(collection, filter)
+            expression = await self._queries.expression(collection, filter)
             found = await self._search_dense(collection, embedding, k, expression)
             if not all(hit["entity"]["pointed"] for hit in found):
                 # Those without direction are there with zeros, whose product with anything is 0. Few searches come
@@ -278,28 +286,22 @@ class MilvusStore(VectorStore):
         async def search(collection: Collection) -> list[tuple[Document, float]]:
             if not collection.layout.words:
                 raise await self._without_words(collection)
-            words = " ".join(self._collections.analyzer().analyze(text))
+            words = " ".join(self._collections.words(text))
             if not words:
                 return []
-            expression = "" if filter is None else await self._expression(collection, filter)
-            found = await self._best(
+            expression = await self._queries.expression(collection, filter)
+            found = await self._queries.best(
                 collection, k, filter=expression, data=[words], anns_field="bm25", search_params={"metric_type": "BM25"}
             )
             return [(document_of(hit["entity"]), _bm25(hit)) for hit in found]
 
-        if not await self._collections.has_words():
+        if not await self._server.has_bm25():
             raise await self._without_words(None)
         return await self._with_collection(search, absent=[])
 
     async def optimize(self) -> None:
         """Have Milvus put what was written into segments of their final form, and wait until those are indexed."""
-
-        async def tidy(collection: Collection) -> None:
-            await self._ask(collection, "flush", "flush", timeout_s=SLOW_S)
-            if not self._server.is_local:
-                await self._collections.wait_for_indexes(collection)
-
-        await self._with_collection(tidy, absent=None)
+        await self._with_collection(self._loading.tidy, absent=None, load=False)
 
     async def close(self) -> None:
         """Close connections and file once the calls under way have ended; a later call opens them again."""
@@ -310,23 +312,18 @@ class MilvusStore(VectorStore):
         if vectors is not None and collection.binding is not None:
             check_dimension(vectors.shape[1], collection.binding.dimension)
         for part in _requests(documents, 0 if vectors is None else vectors.shape[1]):
-            rows = await self._collections.rows(collection, documents[part], None if vectors is None else vectors[part])
-            await self._collections.write(collection, rows)
+            await self._collections.write(collection, documents[part], None if vectors is None else vectors[part])
         await self._settle(collection)
 
     async def _settle(self, collection: Collection) -> None:
-        """Wait until what was written is seen by every read."""
-        if self._consistency == "Bounded" and not self._server.is_local:
-            await self._wait_for_writes(collection)
+        if self._consistency == "Bounded":
+            await self._loading.settle(collection)
 
-    async def _wait_for_writes(self, collection: Collection) -> None:
-        await self._ask(collection, "read", "query", filter=NOTHING, output_fields=["id"], consistency_level="Strong")
-
-    async def _with_collection(self, act: Callable[[Collection], Awaitable[T]], *, absent: T) -> T:
+    async def _with_collection(self, act: Callable[[Collection], Awaitable[T]], *, absent: T, load: bool = True) -> T:
         """What ``act`` makes of the collection; ``absent`` where there is none."""
         for _ in range(2):
             try:
-                collection = await self._collections.get()
+                collection = await (self._collections.get_loaded() if load else self._collections.get())
                 return absent if collection is None else await act(collection)
             except CollectionGoneError:
                 # Dropped, or replaced by one with a dimension, since it was last seen.
@@ -336,107 +333,28 @@ class MilvusStore(VectorStore):
                 raise
         return absent
 
-    async def _ask(self, collection: Collection, action: str, method: str, **options: Any) -> Any:
-        return await self._server.ask(f"{action} the collection {collection.name}", method, collection.name, **options)
-
-    async def _read(self, collection: Collection, method: str, **options: Any) -> Any:
-        return await self._ask(collection, "read", method, consistency_level=self._consistency, **options)
-
-    async def _expression(self, collection: Collection, filter: Filter) -> str:
-        settled: dict[Range, list[str]] = {}
-        for condition in long_ranges(filter):
-            rows = self._pages(collection, left_open(condition), ["document"])
-            settled[condition] = [row["id"] async for row in rows if matches(condition, document_of(row).metadata)]
-        return (ArrayExpressions if collection.layout.facts else KeyExpressions)(settled).of(filter)
-
     async def _scan(
         self, collection: Collection, filter: Filter | None, fields: Sequence[str]
     ) -> AsyncIterator[dict[str, Any]]:
         """The rows that satisfy ``filter``, by primary key."""
-        if self._consistency == "Strong" and not self._server.is_local:
-            await self._wait_for_writes(collection)
-        expression = EVERYTHING if filter is None else await self._expression(collection, filter)
-        async for row in self._pages(collection, expression, fields):
+        if self._consistency == "Strong":
+            await self._loading.wait_for_writes(collection)
+        expression = await self._queries.expression(collection, filter)
+        async for row in self._queries.pages(collection, expression, fields):
             yield row
-
-    async def _pages(
-        self, collection: Collection, expression: str, fields: Sequence[str]
-    ) -> AsyncIterator[dict[str, Any]]:
-        last, limit = "", _PAGE
-        while True:
-            try:
-                rows = await self._collections.page(collection, f'({expression}) and id > "{last}"', fields, limit)
-            except TooMuchError:
-                if limit == 1:
-                    raise
-                limit //= 2
-                continue
-            if not rows:
-                return
-            for row in rows:
-                yield row
-            last = rows[-1]["id"]
-
-    async def _with_keys(
-        self, collection: Collection, keys: Sequence[str], fields: Sequence[str]
-    ) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = []
-        for some in _portions(keys):
-            try:
-                found += await self._read(collection, "query", filter=has_key(some), output_fields=["id", *fields])
-            except TooMuchError:
-                if len(some) == 1:
-                    raise
-                half = len(some) // 2
-                for part in (some[:half], some[half:]):
-                    found += await self._with_keys(collection, part, fields)
-        return found
 
     async def _search_dense(
         self, collection: Collection, embedding: Vector, k: int, expression: str
     ) -> list[dict[str, Any]]:
         ef = self._filtered_ef_search if expression else self._ef_search
         params = {"metric_type": "IP", "params": {"ef": ef}}
-        return await self._best(
+        return await self._queries.best(
             collection, k, filter=expression, data=[embedding], anns_field="vector", search_params=params
         )
 
-    async def _best(
-        self, collection: Collection, k: int, *, search_params: dict[str, Any], **options: Any
-    ) -> list[dict[str, Any]]:
-        """The best ``k`` hits; equal ones in the order they were written."""
-        limit = min(k + 1, _MOST_FOUND)
-        while True:
-            if "params" in search_params:
-                ef = max(search_params["params"]["ef"], limit)
-                search_params = {**search_params, "params": {"ef": ef}}
-            hits = await self._hits(collection, limit=limit, search_params=search_params, **options)
-            # Where the k-th score goes on beyond the limit, which of its hits came is up to the engine.
-            if limit == _MOST_FOUND or len(hits) < limit or hits[k - 1]["distance"] != hits[-1]["distance"]:
-                break
-            limit = min(limit * 4, _MOST_FOUND)
-        # The best come first, whatever their sign; among equal ones the engine knows no order.
-        place = {distance: number for number, distance in enumerate(dict.fromkeys(hit["distance"] for hit in hits))}
-        hits.sort(key=lambda hit: (place[hit["distance"]], hit["entity"]["written"]))
-        return hits[:k]
-
-    async def _hits(self, collection: Collection, **options: Any) -> list[dict[str, Any]]:
-        fields = ["written", "pointed"]
-        try:
-            found = await self._read(collection, "search", output_fields=["document", *fields], **options)
-        except TooMuchError:
-            # Long texts, which are read in parts then.
-            found = await self._read(collection, "search", output_fields=fields, **options)
-            rows = await self._with_keys(collection, [hit["id"] for hit in found[0]], ["document"])
-            documents = {row["id"]: row["document"] for row in rows}
-            for hit in found[0]:
-                hit["entity"]["document"] = documents.get(hit["id"])
-            return [hit for hit in found[0] if hit["entity"]["document"] is not None]
-        return list(found[0])
-
     async def _without_words(self, collection: Collection | None) -> ConfigurationError:
-        version = await self._collections.version()
-        if collection is not None and await self._collections.has_words():
+        version = await self._server.version()
+        if collection is not None and await self._server.has_bm25():
             return ConfigurationError(
                 f"the collection {collection.name} of {self._server.place} has no word index: it was made before the "
                 f"server was version {version}. Copy it into another namespace"
@@ -445,6 +363,12 @@ class MilvusStore(VectorStore):
             f"the server at {self._server.place} is Milvus {version}, and lexical search needs the BM25 function that "
             "came with 2.5: search by embedding, or update the server"
         )
+
+
+def _columns(fields: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(fields, str) or not isinstance(fields, Sequence) or len(fields) > _MOST_COLUMNS:
+        raise ConfigurationError(f"filtered_fields must be a list of up to {_MOST_COLUMNS} fields, not {fields!r}")
+    return tuple(sorted({key_name(require_text("a name in filtered_fields", field)) for field in fields}))
 
 
 def _bm25(hit: dict[str, Any]) -> float:
@@ -464,7 +388,3 @@ def _requests(documents: Sequence[Document], dimension: int) -> Iterator[slice]:
             start, size = position, 0
         size += each
     yield slice(start, len(documents))
-
-
-def _portions(keys: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (keys[start : start + _KEYS_PER_CALL] for start in range(0, len(keys), _KEYS_PER_CALL))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from fastrag.document import Document
@@ -15,7 +13,10 @@ from fastrag.errors import StoreError
 from fastrag.store.base import Binding
 from fastrag.store.bm25 import word_analyzer
 from fastrag.store.milvus_engine import imported
+from fastrag.store.milvus_loading import Loading
+from fastrag.store.milvus_queries import Queries
 from fastrag.store.milvus_rows import (
+    Collection,
     Layout,
     binding_of,
     check_marks,
@@ -27,49 +28,13 @@ from fastrag.store.milvus_rows import (
     new_schema,
     rows_of,
 )
-from fastrag.store.milvus_server import SLOW_S, CollectionGoneError, MilvusServer
+from fastrag.store.milvus_server import CollectionGoneError, MilvusServer
 
 _PREFIX = "fastrag_"
 # In capitals, which no namespace has.
 _UNBOUND = "_UNBOUND"
 _NEXT = "_NEXT"
-_BM25_SINCE = (2, 5)
 _COPIED_ROWS = 500
-_POLLED_S = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class Collection:
-    """A collection that may be read and written.
-
-    Attributes:
-        name: Its name in Milvus.
-        binding: None where it holds no vectors, since their dimension is not known.
-        layout: What it has besides.
-    """
-
-    name: str
-    binding: Binding | None
-    layout: Layout
-
-
-@dataclass(frozen=True, slots=True)
-class IndexSettings:
-    """How a collection is made.
-
-    Attributes:
-        language: Of its words, as `language_name` gives it.
-        consistency: The level of reads that ask for none.
-        shards: How many parts writes are spread over.
-        m: Links of a vector in the HNSW graph.
-        ef_construction: Candidates looked at when a vector is linked.
-    """
-
-    language: str | None
-    consistency: str
-    shards: int
-    m: int
-    ef_construction: int
 
 
 class Collections:
@@ -78,16 +43,39 @@ class Collections:
     Its name is ``fastrag_`` and the namespace. While no vector was given, the dimension is not known, and Milvus has no
     collection without one: then there is one with ``_UNBOUND`` after its name, which is copied when the dimension is
     known. The copy gets its name when it is complete, and from then on the other does not count.
+
+    Args:
+        server: Where it is.
+        namespace: Whose it is.
+        language: Of its words, as `language_name` gives it.
+        columns: Names of the keys that get a column of their own in a new one.
+        options: For a new one, as ``create_collection`` takes them.
+        queries: Reads it.
+        loading: Makes it ready.
     """
 
-    def __init__(self, server: MilvusServer, namespace: str, settings: IndexSettings) -> None:
+    def __init__(
+        self,
+        server: MilvusServer,
+        namespace: str,
+        *,
+        language: str | None,
+        columns: Sequence[str],
+        options: dict[str, Any],
+        queries: Queries,
+        loading: Loading,
+    ) -> None:
         self._server = server
-        self._settings = settings
+        self._language = language
+        self._columns = tuple(columns)
+        self._options = options
+        self._queries = queries
+        self._loading = loading
         self._bound = f"{_PREFIX}{namespace}"
         self._unbound = f"{self._bound}{_UNBOUND}"
         self._next = f"{self._bound}{_NEXT}"
         self._known: Collection | None = None
-        self._version: str | None = None
+        self._loaded: Collection | None = None
         self._locks: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = weakref.WeakKeyDictionary()
 
     async def namespaces(self) -> list[str]:
@@ -100,28 +88,36 @@ class Collections:
         """The collection as it was last seen; None where there is none."""
         return self._known or await self.find()
 
+    async def get_loaded(self) -> Collection | None:
+        """The collection, ready to be read; None where there is none."""
+        collection = await self.get()
+        if collection is not None and collection != self._loaded:
+            await self._loading.load(collection)
+            self._loaded = collection
+        return collection
+
     def forget(self) -> None:
         """Look again at the next call: the collection is not as it was last seen."""
-        self._known = None
+        self._known = self._loaded = None
 
     async def find(self) -> Collection | None:
-        """The collection as it is now, ready to be read; None where there is none.
+        """The collection as it is now; None where there is none.
 
         Raises:
             ConfigurationError: It is of somebody else, of a newer fastrag, or of another language.
         """
-        self._known = None
-        names = await self._names()
-        name = next((each for each in (self._bound, self._unbound) if each in names), None)
-        if name is None:
-            return None
-        info = await self._described(name)
+        known, self._known = self._known, None
+        name, info = None, {}
+        if known is not None:
+            name, info = known.name, await self._described(known.name)
         if not info:
+            names = await self._names()
+            name = next((each for each in (self._bound, self._unbound) if each in names), None)
+            info = {} if name is None else await self._described(name)
+        if name is None or not info:
             return None
-        where = f"the collection {name} of {self._server.place}"
-        check_marks(info, language=self._settings.language, where=where)
-        found = Collection(name, binding_of(info), layout_of(info))
-        await self._make_ready(found)
+        check_marks(info, language=self._language, where=f"the collection {name} of {self._server.place}")
+        found = Collection(name, binding_of(info), layout_of(info), info["collection_id"])
         # One without vectors may be replaced by another process at any time.
         self._known = found if found.binding is not None else None
         return found
@@ -142,7 +138,7 @@ class Collections:
 
     async def rebind(self, collection: Collection, binding: Binding) -> None:
         """Record that the vectors are of ``binding``'s embedder."""
-        self._known = None
+        self.forget()
         await self._server.ask(
             f"mark the collection {collection.name}",
             "alter_collection_properties",
@@ -152,76 +148,87 @@ class Collections:
 
     async def drop(self) -> None:
         """Remove all that belongs to the namespace."""
-        self._known = None
+        self.forget()
         names = await self._names()
         for name in (self._bound, self._unbound, self._next):
             if name in names and is_ours(await self._described(name)):
                 await self._drop(name)
 
-    async def version(self) -> str:
-        """That of the server, in its own words."""
-        if self._version is None:
-            self._version = str(await self._server.ask("tell its version", "get_server_version"))
-        return self._version
-
-    async def has_words(self) -> bool:
-        """Whether the server has the BM25 function."""
-        if self._server.is_local:
-            return True
-        number = re.match(r"v?(\d+)\.(\d+)", await self.version())
-        # A server that is built from source tells no number.
-        return number is None or (int(number[1]), int(number[2])) >= _BM25_SINCE
-
-    async def rows(
-        self, collection: Collection, documents: Sequence[Document], embeddings: Matrix | None
-    ) -> list[dict[str, Any]]:
-        """Rows of ``collection`` for the Documents.
+    async def write(self, collection: Collection, documents: Sequence[Document], embeddings: Matrix | None) -> None:
+        """Add the Documents, replacing those of the same id, in one request.
 
         Raises:
+            ConfigurationError: Metadata has more in it to filter by than Milvus holds.
             MissingDependencyError: tantivy is not installed.
         """
+        await self._write(collection, await self._rows(collection, documents, embeddings))
+
+    def words(self, text: str) -> list[str]:
+        """The words of ``text``, as they are in the word index."""
+        words: list[str] = self._analyzer().analyze(text)
+        return words
+
+    async def _create(self, name: str, binding: Binding | None) -> Collection:
+        layout = Layout(not self._server.is_local, await self._server.has_bm25(), self._columns)
+        dimension = None if binding is None else binding.dimension
+        try:
+            await self._server.ask(
+                f"make the collection {name}",
+                "create_collection",
+                name,
+                schema=new_schema(await self._server.module(), dimension, layout),
+                properties=new_marks(self._language, binding),
+                **self._options,
+            )
+        except StoreError:
+            # Another process may have made it in between.
+            found = None if name == self._next else await self.find()
+            if found is None:
+                raise
+            return found
+        created = Collection(name, binding, layout, None)
+        await self._loading.index(created)
+        return created
+
+    async def _copy(self, found: Collection, binding: Binding) -> Collection:
+        await self._loading.load(found)
+        await self._drop(self._next)
+        copy = await self._create(self._next, binding)
+        batch: list[dict[str, Any]] = []
+        async for row in self._queries.pages(found, "", ["document", "written"]):
+            batch.append(row)
+            if len(batch) == _COPIED_ROWS:
+                await self._copy_rows(copy, batch)
+                batch = []
+        if batch:
+            await self._copy_rows(copy, batch)
+        await self._server.ask(f"rename the collection {copy.name}", "rename_collection", copy.name, self._bound)
+        await self._drop(found.name)
+        self.forget()
+        return Collection(self._bound, binding, copy.layout, None)
+
+    async def _copy_rows(self, copy: Collection, old: list[dict[str, Any]]) -> None:
+        rows = await self._rows(copy, [document_of(row) for row in old], None)
+        for row, before in zip(rows, old, strict=True):
+            row["written"] = before["written"]
+        await self._write(copy, rows)
+
+    async def _rows(
+        self, collection: Collection, documents: Sequence[Document], embeddings: Matrix | None
+    ) -> list[dict[str, Any]]:
         dimension = None if collection.binding is None else collection.binding.dimension
-        analyzer = self.analyzer() if collection.layout.words else None
+        analyzer = self._analyzer() if collection.layout.words else None
         rows = rows_of(documents, embeddings, dimension, collection.layout, analyzer)
         return await asyncio.to_thread(list, rows)
 
-    def analyzer(self) -> Any:
-        """What takes texts apart into words; not for two threads at once."""
-        return word_analyzer(imported("tantivy"), self._settings.language)
-
-    async def page(
-        self, collection: Collection, expression: str, fields: Sequence[str], limit: int
-    ) -> list[dict[str, Any]]:
-        """The first ``limit`` rows by primary key, or less; none only where there are none."""
-        # Both parameters, which pymilvus' own iterator gives too, make a server keep that order.
-        rows: list[dict[str, Any]] = await self._server.ask(
-            f"read the collection {collection.name}",
-            "query",
-            collection.name,
-            filter=expression,
-            output_fields=["id", *fields],
-            limit=limit,
-            iterator="True",
-            reduce_stop_for_best=True,
-        )
-        return rows
-
-    async def write(self, collection: Collection, rows: list[dict[str, Any]]) -> None:
-        """Add ``rows``, replacing those of the same key, in one request."""
+    async def _write(self, collection: Collection, rows: list[dict[str, Any]]) -> None:
         # The local engine's upsert keeps what a row had and its successor has not; its insert replaces.
         method = "insert" if self._server.is_local else "upsert"
-        await self._server.write(f"write the collection {collection.name}", method, collection.name, rows)
+        await self._server.ask_in_thread(f"write the collection {collection.name}", method, collection.name, rows)
 
-    async def wait_for_indexes(self, collection: Collection) -> None:
-        """Wait until what was flushed is in the graph."""
-        async with asyncio.timeout(SLOW_S):
-            while True:
-                state = await self._server.ask(
-                    f"look at the index of {collection.name}", "describe_index", collection.name, "vector"
-                )
-                if state is None or not state.get("pending_index_rows"):
-                    return
-                await asyncio.sleep(_POLLED_S)
+    def _analyzer(self) -> Any:
+        # Not for two threads at once, and quickly made.
+        return word_analyzer(imported("tantivy"), self._language)
 
     async def _names(self) -> set[str]:
         """Of all collections; a file that is not there yet has none."""
@@ -239,63 +246,5 @@ class Collections:
             return {}
         return info
 
-    async def _create(self, name: str, binding: Binding | None) -> Collection:
-        layout = Layout(facts=not self._server.is_local, words=await self.has_words())
-        dimension = None if binding is None else binding.dimension
-        try:
-            await self._server.ask(
-                f"make the collection {name}",
-                "create_collection",
-                name,
-                schema=new_schema(await self._server.module(), dimension, layout),
-                properties=new_marks(self._settings.language, binding),
-                num_shards=self._settings.shards,
-                consistency_level=self._settings.consistency,
-            )
-        except StoreError:
-            # Another process may have made it in between.
-            found = None if name == self._next else await self.find()
-            if found is None:
-                raise
-            return found
-        created = Collection(name, binding, layout)
-        await self._make_ready(created)
-        self._known = created if name == self._bound else None
-        return created
-
-    async def _copy(self, found: Collection, binding: Binding) -> Collection:
-        await self._drop(self._next)
-        copy = await self._create(self._next, binding)
-        last = ""
-        while read := await self.page(found, f'id > "{last}"', ["document", "written"], _COPIED_ROWS):
-            last = read[-1]["id"]
-            rows = await self.rows(copy, [document_of(row) for row in read], None)
-            for row, old in zip(rows, read, strict=True):
-                row["written"] = old["written"]
-            await self.write(copy, rows)
-        await self._server.ask(f"rename the collection {copy.name}", "rename_collection", copy.name, self._bound)
-        await self._drop(found.name)
-        self._known = Collection(self._bound, binding, copy.layout)
-        return self._known
-
     async def _drop(self, name: str) -> None:
         await self._server.ask(f"drop the collection {name}", "drop_collection", name)
-
-    async def _make_ready(self, collection: Collection) -> None:
-        """Have the collection indexed and loaded. A file's is read without either, and searched exactly."""
-        if self._server.is_local:
-            return
-        name = collection.name
-        milvus = await self._server.module()
-        state = await self._server.ask(f"look at the collection {name}", "get_load_state", name)
-        if str(state["state"]) == "Loaded":
-            return
-        indexes = milvus.MilvusClient.prepare_index_params()
-        graph = {"M": self._settings.m, "efConstruction": self._settings.ef_construction}
-        indexes.add_index("vector", index_type="HNSW", metric_type="IP", params=graph)
-        if collection.layout.words:
-            weights = {"bm25_k1": 1.2, "bm25_b": 0.75}
-            indexes.add_index("bm25", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25", params=weights)
-        # Loading waits for the indexes; so does the asynchronous client, but for half a second each at the least.
-        await self._server.write(f"index the collection {name}", "create_index", name, indexes, sync=False)
-        await self._server.ask(f"load the collection {name}", "load_collection", name, timeout_s=SLOW_S)

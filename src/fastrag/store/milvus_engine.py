@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import sys
@@ -13,6 +14,7 @@ from fastrag.errors import StoreError
 _used_in: int | None = None
 
 
+@functools.cache
 def imported(module: str) -> Any:
     """A ``module`` that the extra ``milvus`` brings.
 

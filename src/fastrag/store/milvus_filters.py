@@ -10,6 +10,8 @@ A milvus-lite file has no array of facts, since the engine would look through it
 one on the keys. For that, the keys of lists and mappings are there too, and what is in a list is in a field named
 ``c`` and the name.
 
+A key may have a column of its own, which is indexed, and holds an empty text where there is no key.
+
 There is no character in an expression that a caller chose.
 """
 
@@ -17,7 +19,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from fastrag.store.facts import contains_fact, equals_fact, exists_fact, facts_of, in_hex, sort_key
@@ -25,6 +27,9 @@ from fastrag.store.filters import And, Contains, Eq, Exists, Filter, In, Not, Or
 
 EVERYTHING = 'id != ""'
 NOTHING = 'id == ""'
+
+MAX_KEY = 200
+"""How many characters a key has at the most."""
 
 _COMPARED = 128  # characters of a sort key that are kept
 _MAX_NAME = 200
@@ -43,7 +48,7 @@ def keys_of(metadata: Mapping[str, Any]) -> dict[str, str]:
     >>> keys_of({"a": "", "b": True, "c": [], "d": None})
     {'k61': 's', 'k62': 'b1', 'k63': 'l'}
     """
-    return {_key_name(field): _kept(value) for field, value in flatten(metadata).items() if value is not None}
+    return {key_name(field): _kept(value) for field, value in flatten(metadata).items() if value is not None}
 
 
 def items_of(metadata: Mapping[str, Any]) -> dict[str, str]:
@@ -58,6 +63,20 @@ def items_of(metadata: Mapping[str, Any]) -> dict[str, str]:
             kept = sorted({_kept(item) for item in value if isinstance(item, str | int | float)})
             items[_items_name(field)] = f"|{'|'.join(kept)}|"
     return items
+
+
+def key_name(field: str) -> str:
+    """What the key of a metadata field is named."""
+    return f"k{_name(field)}"
+
+
+def is_key(name: str) -> bool:
+    """Whether that is the name of a key, and of no other field.
+
+    >>> is_key(key_name("facts")), is_key("facts"), is_key("k")
+    (True, False, False)
+    """
+    return name.startswith("k") and len(name) > 1
 
 
 def long_ranges(filter: Filter) -> set[Range]:
@@ -75,7 +94,7 @@ def long_ranges(filter: Filter) -> set[Range]:
 
 def left_open(condition: Range) -> str:
     """What selects the Documents for which one of the `long_ranges` is left open."""
-    name = _key_name(condition.field)
+    name = key_name(condition.field)
     starts = [key[:_COMPARED] for key in map(sort_key, _bounds(condition)) if len(key) > _COMPARED]
     return _joined("or", [f'({name} > "{start}" and {name} < "{start}{_LAST}")' for start in starts])
 
@@ -89,12 +108,14 @@ class Expressions(ABC):
     """Writes filters in Milvus' language, so that they are true where `matches` is.
 
     Args:
+        columns: Names of keys that have a column of their own.
         settled: For every one of the `long_ranges` of the filters to come, the primary keys of those `left_open`
             Documents for which it holds.
     """
 
-    def __init__(self, settled: Mapping[Range, Sequence[str]]) -> None:
-        self._settled = settled
+    def __init__(self, columns: Collection[str] = (), settled: Mapping[Range, Sequence[str]] | None = None) -> None:
+        self._columns = columns
+        self._settled = settled or {}
 
     def of(self, filter: Filter) -> str:
         """The expression for ``filter``."""
@@ -111,6 +132,10 @@ class Expressions(ABC):
                 return _joined("and" if negated else "or", self._alternatives(filter, negated=negated))
             case Range():
                 return self._within(filter, negated=negated)
+            case Contains():
+                return self._contains(filter, negated=negated)
+            case Eq(field) | In(field) | Exists(field) if key_name(field) in self._columns:
+                return self._column(filter, negated=negated)
             case _:
                 return self._condition(filter, negated=negated)
 
@@ -118,14 +143,30 @@ class Expressions(ABC):
         return [self._of(part, negated=negated) for part in filter.filters]
 
     @abstractmethod
-    def _condition(self, filter: Eq | In | Exists | Contains, *, negated: bool) -> str: ...
+    def _condition(self, filter: Eq | In | Exists, *, negated: bool) -> str: ...
 
     @abstractmethod
+    def _contains(self, filter: Contains, *, negated: bool) -> str: ...
+
+    @abstractmethod
+    def _without_key(self, name: str) -> str: ...
+
     def _missing(self, name: str) -> str:
         """True where there is no key of that name."""
+        return f'{name} == ""' if name in self._columns else self._without_key(name)
+
+    def _column(self, filter: Eq | In | Exists, *, negated: bool) -> str:
+        name = key_name(filter.field)
+        match filter:
+            case Exists():
+                return f'{name} {"==" if negated else "!="} ""'
+            case Eq(_, value):
+                return f'{name} {"!=" if negated else "=="} "{_kept(value)}"'
+            case In(_, values):
+                return _listed(name, values, negated=negated)
 
     def _within(self, condition: Range, *, negated: bool) -> str:
-        name = _key_name(condition.field)
+        name = key_name(condition.field)
         kinds = {sort_key(bound)[0] for bound in _bounds(condition)} or {"n", "s"}
         if len(kinds) > 1 and _bounds(condition):
             return EVERYTHING if negated else NOTHING
@@ -150,14 +191,23 @@ class Expressions(ABC):
 class ArrayExpressions(Expressions):
     """For servers: the array of facts, and keys for Range."""
 
-    def _condition(self, filter: Eq | In | Exists | Contains, *, negated: bool) -> str:
+    def _condition(self, filter: Eq | In | Exists, *, negated: bool) -> str:
+        return self._has(_facts(filter), negated=negated)
+
+    def _contains(self, filter: Contains, *, negated: bool) -> str:
         return self._has(_facts(filter), negated=negated)
 
     def _alternatives(self, filter: Or, *, negated: bool) -> list[str]:
         # Many conditions in one: a server takes seconds to parse some hundred.
-        facts = [fact for part in filter.filters if not isinstance(part, _TREES) for fact in _facts(part)]
-        others = [self._of(part, negated=negated) for part in filter.filters if isinstance(part, _TREES)]
-        return [*([self._has(facts, negated=negated)] if facts else []), *others]
+        together = [part for part in filter.filters if self._asks_facts(part)]
+        facts = [fact for part in together for fact in _facts(part)]
+        others = [self._of(part, negated=negated) for part in filter.filters if not self._asks_facts(part)]
+        return [*([self._has(facts, negated=negated)] if together else []), *others]
+
+    def _asks_facts(self, filter: Filter) -> bool:
+        if isinstance(filter, And | Or | Not | Range):
+            return False
+        return isinstance(filter, Contains) or key_name(filter.field) not in self._columns
 
     def _has(self, facts: Sequence[str], *, negated: bool) -> str:
         asked = _quoted(dict.fromkeys(facts))
@@ -168,39 +218,33 @@ class ArrayExpressions(Expressions):
             has = f"array_contains(facts, {asked[0]})"
         return f"(not {has})" if negated else has
 
-    def _missing(self, name: str) -> str:
+    def _without_key(self, name: str) -> str:
         return f"(not (exists {name}))"
 
 
 class KeyExpressions(Expressions):
     """For milvus-lite: keys for everything."""
 
-    def _condition(self, filter: Eq | In | Exists | Contains, *, negated: bool) -> str:
+    def _condition(self, filter: Eq | In | Exists, *, negated: bool) -> str:
+        name = key_name(filter.field)
         match filter:
-            case Exists(field):
-                return f"{_key_name(field)} is {'null' if negated else 'not null'}"
-            case Eq(field, value):
-                return self._either(_key_name(field), "!=" if negated else "==", f'"{_kept(value)}"', negated=negated)
-            case In(field, values):
-                asked = _quoted(dict.fromkeys(map(_kept, values)))
-                if not asked:
-                    return EVERYTHING if negated else NOTHING
-                listed = f"[{', '.join(asked)}]"
-                return self._either(_key_name(field), "not in" if negated else "in", listed, negated=negated)
-            case Contains(field, value):
-                name = _items_name(field)
-                has = f'{name} like "%|{_kept(value)}|%"'
-                return _joined("or", [self._missing(name), f"(not ({has}))"]) if negated else has
+            case Exists():
+                return f"{name} is {'null' if negated else 'not null'}"
+            case Eq(_, value):
+                condition = f'{name} {"!=" if negated else "=="} "{_kept(value)}"'
+            case In(_, values):
+                condition = _listed(name, values, negated=negated)
+        return _joined("or", [self._without_key(name), condition]) if negated else condition
 
-    def _either(self, name: str, sign: str, operand: str, *, negated: bool) -> str:
-        condition = f"{name} {sign} {operand}"
-        return _joined("or", [self._missing(name), condition]) if negated else condition
+    def _contains(self, filter: Contains, *, negated: bool) -> str:
+        name = _items_name(filter.field)
+        has = f'{name} like "%|{_kept(filter.value)}|%"'
+        return _joined("or", [self._without_key(name), f"(not ({has}))"]) if negated else has
 
-    def _missing(self, name: str) -> str:
+    def _without_key(self, name: str) -> str:
         return f"{name} is null"
 
 
-_TREES = (And, Or, Not, Range)
 _OPPOSITES = {">=": "<", ">": "<=", "<=": ">", "<": ">="}
 
 
@@ -242,6 +286,13 @@ def _kept(value: Any) -> str:
     return "l" if isinstance(value, list) else "d"
 
 
+def _listed(name: str, values: Sequence[Scalar], *, negated: bool) -> str:
+    asked = _quoted(dict.fromkeys(map(_kept, values)))
+    if not asked:
+        return EVERYTHING if negated else NOTHING
+    return f"{name} {'not in' if negated else 'in'} [{', '.join(asked)}]"
+
+
 def _joined(operator: str, parts: Sequence[str]) -> str:
     """``parts`` joined in a tree of little depth: a long chain takes parsers a time that grows with its square."""
     if not parts:
@@ -254,10 +305,6 @@ def _joined(operator: str, parts: Sequence[str]) -> str:
 
 def _quoted(texts: Iterable[str]) -> list[str]:
     return [f'"{text}"' for text in texts]
-
-
-def _key_name(field: str) -> str:
-    return f"k{_name(field)}"
 
 
 def _items_name(field: str) -> str:

@@ -16,7 +16,7 @@ from fastrag.embedding.base import Matrix
 from fastrag.errors import ConfigurationError, StoreError
 from fastrag.store.base import Binding
 from fastrag.store.facts import in_hex
-from fastrag.store.milvus_filters import bounded_facts_of, items_of, keys_of
+from fastrag.store.milvus_filters import MAX_KEY, bounded_facts_of, is_key, items_of, keys_of
 
 _FORMAT = "1"
 _FORMAT_KEY = "fastrag.format"
@@ -42,10 +42,29 @@ class Layout:
     Attributes:
         facts: Whether there is an array of facts (see `milvus_filters`).
         words: Whether there is a word index.
+        columns: Names of the keys that have a column of their own.
     """
 
     facts: bool
     words: bool
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A collection that fastrag made.
+
+    Attributes:
+        name: Its name in Milvus.
+        binding: None where it holds no vectors, since their dimension is not known.
+        layout: What it has besides.
+        number: The server's number for it, which another of the same name has not; a file has none.
+    """
+
+    name: str
+    binding: Binding | None
+    layout: Layout
+    number: int | None
 
 
 def row_key(id: str) -> str:
@@ -76,6 +95,8 @@ def new_schema(milvus: Any, dimension: int | None, layout: Layout) -> Any:
     schema.add_field("written", types.INT64)
     schema.add_field("pointed", types.BOOL)
     schema.add_field("vector", types.FLOAT_VECTOR, dim=dimension or _NO_DIMENSION)
+    for name in layout.columns:
+        schema.add_field(name, types.VARCHAR, max_length=MAX_KEY)
     if layout.words:
         # The words come apart and reduced to their stems, see `word_analyzer`.
         analyzer = {"tokenizer": "standard"}
@@ -117,7 +138,7 @@ def binding_of(info: Mapping[str, Any]) -> Binding | None:
 def layout_of(info: Mapping[str, Any]) -> Layout:
     """What the collection that ``info`` describes has besides Documents and vectors."""
     names = {field["name"] for field in info["fields"]}
-    return Layout(facts="facts" in names, words="words" in names)
+    return Layout("facts" in names, "words" in names, tuple(sorted(name for name in names if is_key(name))))
 
 
 def check_marks(info: Mapping[str, Any], *, language: str | None, where: str) -> None:
@@ -166,11 +187,13 @@ def rows_of(
             "written": now + position,
             "pointed": embeddings is not None and bool(embeddings[position].any()),
             "vector": nowhere if embeddings is None else embeddings[position],
-            **keys_of(document.metadata),
         }
+        keys = keys_of(document.metadata)
+        row.update(dict.fromkeys(layout.columns, ""))
+        row.update(keys)
         if layout.facts:
             row["facts"] = bounded_facts_of(document.metadata)
-            _check_size(document, row["facts"])
+            _check_size(document, row["facts"], keys)
         else:
             row.update(items_of(document.metadata))
         if layout.words:
@@ -211,8 +234,8 @@ def _parts(document: Document) -> list[str]:
     return [whole[start : start + _PART] for start in range(0, len(whole), _PART)]
 
 
-def _check_size(document: Document, facts: Sequence[str]) -> None:
-    keys_bytes = sum(len(name) + len(key) + 6 for name, key in keys_of(document.metadata).items())
+def _check_size(document: Document, facts: Sequence[str], keys: Mapping[str, str]) -> None:
+    keys_bytes = sum(len(name) + len(key) + 6 for name, key in keys.items())
     if len(facts) > _MAX_FACTS or keys_bytes > _MAX_KEYS_BYTES:
         raise ConfigurationError(
             f"the metadata of Document {document.id!r} has {len(facts)} facts in it to filter by, and {keys_bytes} "

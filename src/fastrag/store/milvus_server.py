@@ -27,6 +27,7 @@ _PORT = 19530
 _CONNECT_S = 5.0
 _SHOWN = 300
 _GONE = 100
+_BM25_SINCE = (2, 5)
 _NEVER_MS = 2**31 - 1
 _TOO_LARGE = re.compile("message larger than max|exceed the limit size|maxOutputSize", re.IGNORECASE)
 
@@ -70,6 +71,7 @@ class MilvusServer:
         self._timeout_s = float(timeout_s)
         self._guard = threading.Lock()
         self._session: Session | None = None
+        self._version: str | None = None
 
     async def module(self) -> Any:
         """pymilvus.
@@ -81,6 +83,20 @@ class MilvusServer:
             # The first import takes seconds.
             await asyncio.to_thread(pymilvus)
         return pymilvus()
+
+    async def version(self) -> str:
+        """The server's, in its own words."""
+        if self._version is None:
+            self._version = str(await self.ask("tell its version", "get_server_version"))
+        return self._version
+
+    async def has_bm25(self) -> bool:
+        """Whether the server has the BM25 function."""
+        if self.is_local:
+            return True
+        number = re.match(r"v?(\d+)\.(\d+)", await self.version())
+        # A server that is built from source tells no number.
+        return number is None or (int(number[1]), int(number[2])) >= _BM25_SINCE
 
     async def is_there(self) -> bool:
         """Whether there is anything to open: a file may not be there yet."""
@@ -108,10 +124,12 @@ class MilvusServer:
             with self._errors(action, seconds):
                 async with asyncio.timeout(seconds):
                     client = await session.client()
-                    return await getattr(client, method)(*arguments, timeout=seconds, **options)
+                    # Not told of the time: the client would make a task of each call to end it.
+                    return await getattr(client, method)(*arguments, **options)
 
-    async def write(self, action: str, method: str, *arguments: Any, **options: Any) -> Any:
-        """The same with a method of ``MilvusClient``, in a thread: making messages out of rows takes the client long.
+    async def ask_in_thread(self, action: str, method: str, *arguments: Any, **options: Any) -> Any:
+        """The same with a method of ``MilvusClient``, in a thread: there are some that the other client has not, and
+        making messages out of rows takes it long.
 
         A call that is cancelled, or not answered in time, may still be carried out.
         """
@@ -134,11 +152,11 @@ class MilvusServer:
 
     @asynccontextmanager
     async def _open(self) -> AsyncGenerator[Session, None]:
-        await self.module()
         refuse_after_fork()
         while True:
             session = self._session
             if session is None:
+                await self.module()
                 session = await asyncio.to_thread(self._begun)
             with session.used():
                 if not session.is_closing:
