@@ -44,7 +44,7 @@ def test_help_teaches(capsys):
     assert "Exit codes" in out
 
 
-@pytest.mark.parametrize("command", ["demo", "ingest", "ask", "show", "best", "compare"])
+@pytest.mark.parametrize("command", ["demo", "ingest", "ask", "copy", "show", "best", "compare"])
 def test_every_command_has_examples(command, capsys):
     with pytest.raises(SystemExit) as caught:
         main([command, "--help"])
@@ -142,10 +142,45 @@ def test_a_file_that_fails_fails_the_job_but_not_the_rest(tmp_path, docs, capsys
     assert main(["ask", "undo commit", "--index", index, "--retriever", "lexical"]) == 0
 
 
+def test_a_list_of_what_failed(tmp_path, docs, capsys):
+    (docs / "bad.txt").write_bytes(b"\xff")
+    command = ["ingest", str(docs), "--index", str(tmp_path / "index"), "--lexical-only", "--workers", "2"]
+    command += ["--dead-letters", str(tmp_path / "failed.jsonl")]
+    assert main(command) == 1
+    assert "what failed is listed in" in capsys.readouterr().err
+    assert "bad.txt" in (tmp_path / "failed.jsonl").read_text()
+    assert main([*command, "--failed-before", "skip"]) == 0
+    assert "failed before and is unchanged" in capsys.readouterr().out
+    (docs / "bad.txt").write_text("Good now.")
+    (docs / "tea.txt").write_text("Not looked at.")
+    assert main([*command, "--failed-before", "only"]) == 0
+    assert capsys.readouterr().out.startswith("1 document: 1 added, 0 updated, 0 unchanged; 0 removed")
+    assert (tmp_path / "failed.jsonl").read_text() == ""
+
+
+def test_failed_before_needs_the_list(tmp_path, docs, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["ingest", str(docs), "--index", str(tmp_path / "index"), "--failed-before", "only"])
+    assert caught.value.code == 2
+    assert "needs --dead-letters" in capsys.readouterr().err
+
+
 def test_ask_without_an_index(tmp_path, capsys):
     assert main(["ask", "q", "--index", str(tmp_path / "none"), "--retriever", "lexical"]) == 1
     assert "fastrag ingest" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
+
+
+def test_ingest_and_ask_by_url(tmp_path, docs, capsys):
+    index = f"lance:{tmp_path}/index?namespace=handbook"
+    assert main(["ingest", str(docs), "--index", index, "--lexical-only"]) == 0
+    assert main(["ask", "How do I undo a commit?", "--index", index, "--retriever", "lexical", "-k", "1"]) == 0
+    assert "git revert" in capsys.readouterr().out
+    assert main(["ask", "q", "--index", str(tmp_path / "index"), "--retriever", "lexical"]) == 1
+    with pytest.raises(SystemExit) as caught:
+        main(["ask", "q", "--index", "redis://:s3cret@host"])
+    assert caught.value.code == 2
+    assert "s3cret" not in capsys.readouterr().err
 
 
 def test_ask_nothing(tmp_path, docs, capsys):

@@ -1,7 +1,8 @@
 """Run by test_kill.py in a process of its own, which is killed while it ingests.
 
 Usage: killed_ingest.py INDEX VERSION STAGE NUMBER. Says on stdout what is embedded and finished, and says "now" when
-batch NUMBER enters STAGE (embed or write); then it is killed. It never gets beyond the next batch by itself.
+Document NUMBER enters STAGE (embed or write); then it is killed. By itself it never gets to the Documents after the
+next one.
 """
 
 from __future__ import annotations
@@ -38,44 +39,46 @@ def say(*words: object) -> None:
 class Embedder(HashEmbedder):
     def __init__(self, stage: str, number: int) -> None:
         super().__init__(DIMENSION)
-        self.stage, self.number, self.calls = stage, number, 0
+        self.stage, self.number = stage, number
+        self.something_is_finished = asyncio.Event()
 
     async def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        self.calls += 1
-        if self.stage == "embed" and self.calls == self.number:
+        last = max(int(text.split()[1]) for text in texts)
+        if last >= 2:
+            await self.something_is_finished.wait()
+        if self.stage == "embed" and last >= self.number:
             say("now")
-        if self.calls > self.number:
+        if last > self.number + 1:
             await asyncio.Event().wait()
         for text in texts:
             say("embedded", text)
         return await super().embed_documents(texts)
 
+    def finished(self, progress: IngestProgress) -> None:
+        say("finished", progress.source)
+        self.something_is_finished.set()
+
 
 class Store(LanceStore):
     def __init__(self, path: Path, stage: str, number: int) -> None:
         super().__init__(path)
-        self.stage, self.number, self.writes = stage, number, 0
+        self.stage, self.number = stage, number
 
     async def upsert(self, documents: Sequence[Document], embeddings: Matrix | None = None) -> None:
-        self.writes += 1
-        if self.stage == "write" and self.writes == self.number:
+        if self.stage == "write" and f"d{self.number}#0" in {document.id for document in documents}:
             say("now")
         await super().upsert(documents, embeddings)
 
 
-def finished(progress: IngestProgress) -> None:
-    say("finished", progress.source)
-
-
 async def main(index: str, version: str, stage: str, number: str) -> None:
-    store = Store(Path(index), stage, int(number))
+    store, embedder = Store(Path(index), stage, int(number)), Embedder(stage, int(number))
     await ingest(
         corpus(version),
         store=store,
-        embedder=Embedder(stage, int(number)),
+        embedder=embedder,
         chunker=CharacterChunker(size=CHUNK_SIZE),
         batch_size=BATCH,
-        progress=finished,
+        progress=embedder.finished,
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,9 @@ import pytest
 from fastrag.document import Document
 from fastrag.embedding.base import Matrix
 from fastrag.errors import ConfigurationError, EmbedderMismatchError, ModelError, ServiceTimeoutError, StoreError
-from fastrag.ingest import CharacterChunker, IngestProgress, IngestReport, SentenceChunker, ingest
+from fastrag.ingest import CharacterChunker, IngestProgress, IngestReport, SentenceChunker, ingest, pipeline
 from fastrag.ingest.base import Span
+from fastrag.store.filters import Filter
 from fastrag.store.memory import InMemoryStore
 from fastrag.testing import HashEmbedder
 
@@ -440,18 +442,39 @@ async def test_a_later_batch_of_another_width_is_refused_and_the_first_one_kept(
     assert await held(store) == {"a#0": "one"}
 
 
-async def test_a_document_left_half_written_is_done_again(store: InMemoryStore) -> None:
+async def test_a_document_is_replaced_as_a_whole_however_small_the_batches_are(store: InMemoryStore) -> None:
     chunker = CharacterChunker(size=1)
     old, new = texts(a="1\n\n2\n\n3\n\n4", b="9"), texts(a="5\n\n6\n\n7", b="9")
     await ingest(old, store=store, embedder=Batches(), chunker=chunker)
     with pytest.raises(ServiceTimeoutError):
         await ingest(new, store=store, embedder=Batches("7"), chunker=chunker, batch_size=1)
-    assert await held(store) == {"a#0": "5", "a#1": "6", "a#2": "3", "a#3": "4", "b#0": "9"}
+    assert await held(store) == {"a#0": "1", "a#1": "2", "a#2": "3", "a#3": "4", "b#0": "9"}
 
     embedder = Batches()
     assert counts(await ingest(new, store=store, embedder=embedder, chunker=chunker)) == (0, 1, 1, 0)
     assert await held(store) == {"a#0": "5", "a#1": "6", "a#2": "7", "b#0": "9"}
     assert embedder.embedded == ["5", "6", "7"]
+
+
+class Naming(CharacterChunker):
+    def chunk(self, document: Document) -> list[Document]:
+        return [Document(f"{document.id}:{part.id}", part.text) for part in super().chunk(document)]
+
+
+async def test_chunks_that_nobody_could_find_again_are_refused(store: InMemoryStore) -> None:
+    report = await ingest(texts(a="x"), store=store, chunker=Naming())
+    assert report.failures[0].reason == ("characters:size=1000:overlap=0 gave its chunk 0 the id 'a:a#0', not 'a#0'")
+
+
+@pytest.mark.parametrize("id", ["a", "a#1", "a#00", "a#²", "a#-1", "b#0", "A#0"])
+async def test_a_copy_of_a_chunk_under_another_id_is_not_taken_for_one(store: InMemoryStore, id: str) -> None:
+    await ingest(texts(a="x"), store=store)
+    (chunk,) = await store.get(["a#0"])
+    copy = Document(id, chunk.text, chunk.uri, chunk.metadata)
+    await store.upsert([copy])
+    assert counts(await ingest(texts(a="x"), store=store)) == (0, 0, 1, 0)
+    assert counts(await ingest(texts(c="y"), store=store, prune=True)) == (1, 0, 0, 1)
+    assert await held(store) == {id: "x", "c#0": "y"}
 
 
 class FailingDeletes(InMemoryStore):
@@ -488,12 +511,16 @@ class FailingWrites(InMemoryStore):
         await super().upsert(documents, embeddings)
 
 
-async def test_a_failing_store_stops_the_run_with_its_own_error() -> None:
+async def test_a_failing_store_stops_the_run_with_its_own_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "_WRITTEN_AT_ONCE", 2)
     store = FailingWrites(2)
     documents = [Document(f"d{number}", "text") for number in range(9)]
     with pytest.raises(StoreError, match="disk full"):
         await ingest(documents, store=store, embedder=Batches(), batch_size=1)
-    assert sorted(await held(store)) == ["d0#0", "d1#0"]
+    written = sorted(await held(store))
+    assert written == [f"d{number}#0" for number in range(len(written))]
+    assert 2 <= len(written) < 9
+    assert [task for task in asyncio.all_tasks() if task is not asyncio.current_task()] == []
 
 
 async def test_the_next_batch_is_embedded_while_one_is_written() -> None:
@@ -515,7 +542,7 @@ async def test_the_next_batch_is_embedded_while_one_is_written() -> None:
 
 
 async def test_a_cancelled_run_ends_and_the_next_one_goes_on(store: InMemoryStore) -> None:
-    reached = asyncio.Event()
+    reached, first_is_written = asyncio.Event(), asyncio.Event()
 
     class Stuck(Batches):
         async def embed_documents(self, texts: Sequence[str]) -> Matrix:
@@ -525,8 +552,11 @@ async def test_a_cancelled_run_ends_and_the_next_one_goes_on(store: InMemoryStor
             return await super().embed_documents(texts)
 
     documents = texts(a="a", b="b", c="c", d="d")
-    running = asyncio.create_task(ingest(documents, store=store, embedder=Stuck(), batch_size=1))
+    running = asyncio.create_task(
+        ingest(documents, store=store, embedder=Stuck(), batch_size=1, progress=lambda _: first_is_written.set())
+    )
     await reached.wait()
+    await first_is_written.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -547,6 +577,26 @@ async def test_another_embedder_is_refused_before_anything_is_written_or_removed
             await ingest(texts(a="changed"), store=store, embedder=embedder, prune=True)
     assert await held(store) == before
     assert other.embedded == []
+
+
+async def test_a_scan_that_is_left_is_closed() -> None:
+    closed = 0
+
+    class Store(InMemoryStore):
+        async def scan(self, filter: Filter | None = None) -> AsyncIterator[Document]:
+            nonlocal closed
+            try:
+                async for chunk in super().scan(filter):
+                    yield chunk
+            finally:
+                closed += 1
+
+    store = Store()
+    await ingest(texts(a="x", b="y"), store=store, embedder=HashEmbedder(16))
+    with pytest.raises(EmbedderMismatchError):
+        await ingest(texts(a="x"), store=store)
+    # Looked at while whoever raised still holds the generator.
+    assert closed == 2
 
 
 async def test_a_store_bound_elsewhere_refuses_before_anything_is_written(store: InMemoryStore) -> None:
@@ -581,19 +631,54 @@ async def test_the_store_is_tidied_once_and_only_if_something_changed() -> None:
 
 
 async def test_documents_from_an_iterator_are_taken_as_they_are_needed(store: InMemoryStore) -> None:
-    taken = 0
+    taken, count = 0, 6000
 
     def documents() -> Iterator[Document]:
         nonlocal taken
-        for number in range(20):
+        for number in range(count):
             taken += 1
             yield Document(f"d{number}", "text")
 
     seen: list[tuple[IngestProgress, int]] = []
     await ingest(documents(), store=store, batch_size=2, progress=lambda progress: seen.append((progress, taken)))
-    assert all(taken <= progress.done + 6 for progress, taken in seen)
-    assert [progress.done for progress, _ in seen] == list(range(1, 21))
+    # What one write takes, and as much again that is made meanwhile.
+    assert all(taken <= progress.done + 2 * 1024 + 50 for progress, taken in seen)
+    assert [progress.done for progress, _ in seen] == list(range(1, count + 1))
     assert {progress.total for progress, _ in seen} == {None}
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+async def test_the_order_is_that_of_the_sources_however_many_workers_there_are(
+    tmp_path: Path, embedder: HashEmbedder, workers: int
+) -> None:
+    names = [f"{number:03}.md" for number in range(40)]
+    for name in names:
+        (tmp_path / name).write_text("word " * (5 if int(name[:3]) % 3 else 5000))
+    store = InMemoryStore()
+    seen: list[str] = []
+    await ingest(
+        tmp_path,
+        store=store,
+        embedder=embedder,
+        workers=workers,
+        progress=lambda progress: seen.append(Path(progress.source).name),
+    )
+    assert seen == names
+    stored = [chunk.id async for chunk in store.scan()]
+    assert [id for id in stored if id.endswith("#0")] == [f"{name}#0" for name in names]
+    assert len(stored) > 200
+
+
+async def test_as_many_sources_are_prepared_at_once_as_there_are_workers(store: InMemoryStore, tmp_path: Path) -> None:
+    write(tmp_path, a="x", b="y", c="z")
+    together = threading.Barrier(3)
+
+    class Meeting(CharacterChunker):
+        def spans(self, text: str) -> Iterable[Span]:
+            together.wait(60)
+            return super().spans(text)
+
+    assert (await ingest(tmp_path, store=store, chunker=Meeting(), workers=3)).added == 3
 
 
 async def test_a_duplicate_from_an_iterator_is_refused_when_it_comes(store: InMemoryStore) -> None:
@@ -620,7 +705,7 @@ async def test_an_error_in_the_callers_callback_is_not_hidden(store: InMemorySto
         await ingest(texts(a="x"), store=store, progress=callback)
 
 
-@pytest.mark.parametrize("argument", ["batch_size", "max_bytes"])
+@pytest.mark.parametrize("argument", ["workers", "batch_size", "max_bytes"])
 @pytest.mark.parametrize("value", [0, -1, 2.0, True])
 async def test_wrong_numbers_are_refused(store: InMemoryStore, argument: str, value: object) -> None:
     with pytest.raises(ConfigurationError, match=argument):

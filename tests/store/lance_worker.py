@@ -5,17 +5,19 @@ import contextlib
 import itertools
 import os
 import sys
+from datetime import timedelta
 
 import numpy as np
 
 from fastrag.document import Document
 from fastrag.errors import StoreError
-from fastrag.store import And, Eq, LanceStore, Range
+from fastrag.store import And, Eq, LanceStore, Range, lance_indexes
 
 
 def batch(name, number, size=10):
     documents = [
-        Document(f"{name}-{number}-{n}", f"cat {name}", metadata={"batch": f"{name}-{number}"}) for n in range(size)
+        Document(f"{name}-{number}-{n}", f"cat {name} b{name}b{number}", metadata={"batch": f"{name}-{number}"})
+        for n in range(size)
     ]
     return documents, np.random.default_rng(number).standard_normal((size, 16)).astype(np.float32)
 
@@ -25,8 +27,51 @@ async def write_until_killed(folder, name):
     await store.bind("embedder", 16)
     for number in itertools.count():
         await store.upsert(*batch(name, number))
-        sys.stdout.write(f"{name}-{number}\n")
-        sys.stdout.flush()
+        say(f"{name}-{number}")
+
+
+def tidy_at_every_write():
+    lance_indexes._SHARE_OF_TIME = 0
+    lance_indexes._MAX_UNINDEXED = 0
+    lance_indexes._FEW_UNINDEXED = 0
+    lance_indexes._KEEP_OLD_VERSIONS = timedelta(milliseconds=1)
+
+
+async def tidy_until_killed(folder, name):
+    """Write, replace, remove and index all the while, and say what is done."""
+    tidy_at_every_write()
+    store = LanceStore(folder, index_from=15)
+    await store.bind("embedder", 16)
+    sys.stdin.readline()
+    for number in itertools.count():
+        documents, vectors = batch(name, number)
+        latest = Document("latest", f"latest {name} {number}", metadata={"n": int(name) * 1000 + number})
+        await store.upsert([*documents, latest], np.vstack([vectors, vectors[:1]]))
+        say(f"+ {name}-{number}")
+        if number % 2:
+            await store.delete(filter=Eq("batch", f"{name}-{number - 1}"))
+            say(f"- {name}-{number - 1}")
+        await store.optimize()
+
+
+async def write_until_refused(folder, name):
+    tidy_at_every_write()
+    store = LanceStore(folder, index_from=15)
+    await store.bind("embedder", 16)
+    for number in itertools.count():
+        documents, vectors = batch(name, number)
+        latest = Document("latest", "latest", metadata={"n": number})
+        try:
+            await store.upsert([*documents, latest], np.vstack([vectors, vectors[:1]]))
+        except StoreError as error:
+            say(str(error))
+            return
+        say(f"+ {name}-{number}")
+
+
+def say(line):
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 async def write_beside_others(folder, name):

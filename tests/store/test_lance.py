@@ -12,7 +12,7 @@ import pytest
 
 from fastrag.document import Document
 from fastrag.errors import ConfigurationError, StoreError
-from fastrag.store import Eq, InMemoryStore, LanceStore, lance
+from fastrag.store import Eq, InMemoryStore, LanceStore
 from fastrag.testing.store_conformance import DurableStoreConformance
 
 WORKER = Path(__file__).with_name("lance_worker.py")
@@ -20,8 +20,10 @@ posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals, limi
 
 
 class TestLanceStore(DurableStoreConformance):
-    def make_store(self, folder):
-        return LanceStore(folder)
+    scans_a_snapshot = True
+
+    def make_store(self, folder, namespace="default"):
+        return LanceStore(folder, namespace=namespace)
 
 
 def start(task, folder, name="", *options):
@@ -226,8 +228,8 @@ async def test_a_store_copied_in_part_is_refused_and_left_alone(tmp_path, left):
     store = LanceStore(tmp_path / "whole")
     await store.upsert([Document("a", "cat")])
     await store.close()
-    table = tmp_path / "part" / "documents.lance"
-    shutil.copytree(tmp_path / "whole" / "documents.lance" / left, table / left)
+    table = tmp_path / "part" / "default.lance"
+    shutil.copytree(tmp_path / "whole" / "default.lance" / left, table / left)
     before = sorted(table.rglob("*"))
     store = LanceStore(tmp_path / "part")
     for call in (store.count, lambda: store.upsert([Document("b", "cat")]), store.optimize):
@@ -237,7 +239,7 @@ async def test_a_store_copied_in_part_is_refused_and_left_alone(tmp_path, left):
 
 
 async def test_a_store_whose_making_was_killed_is_made(tmp_path):
-    begun = tmp_path / "documents.lance" / "_transactions" / "0-a720138b.txn"
+    begun = tmp_path / "default.lance" / "_transactions" / "0-a720138b.txn"
     begun.parent.mkdir(parents=True)
     begun.write_bytes(b"")
     store = LanceStore(tmp_path)
@@ -256,7 +258,7 @@ async def test_tables_of_others_and_of_newer_versions_are_refused(tmp_path):
     ):
         connection = await lancedb.connect_async(tmp_path / folder)
         schema = pa.schema([pa.field("id", pa.string())], metadata=metadata)
-        await connection.create_table("documents", schema=schema)
+        await connection.create_table("default", schema=schema)
         with pytest.raises(ConfigurationError, match=message):
             await LanceStore(tmp_path / folder).upsert([Document("a", "")])
         with pytest.raises(ConfigurationError, match=message):
@@ -286,7 +288,7 @@ async def test_a_damaged_store_says_so(tmp_path):
     store = LanceStore(tmp_path)
     await store.upsert([Document("a", "cat")], np.ones((1, 3)))
     await store.close()
-    for path in (tmp_path / "documents.lance" / "_versions").iterdir():
+    for path in (tmp_path / "default.lance" / "_versions").iterdir():
         path.write_bytes(b"garbage")
     for call in (store.count(), store.search(text="cat"), store.upsert([Document("b", "")]), store.bind("e", 3)):
         with pytest.raises(StoreError, match=str(tmp_path)) as caught:
@@ -302,46 +304,6 @@ async def test_a_folder_removed_under_an_open_store(tmp_path):
         await store.search(text="cat")
     await store.close()
     assert await store.count() == 0
-
-
-async def test_writing_tidies_up_when_much_has_piled_up(tmp_path, monkeypatch):
-    import lancedb
-
-    async def pieces():
-        table = await (await lancedb.connect_async(tmp_path)).open_table("documents")
-        statistics = await table.stats()
-        texts = await table.index_stats("text_idx")
-        return statistics["fragment_stats"]["num_fragments"], texts.num_unindexed_rows
-
-    monkeypatch.setattr(lance, "_MAX_FRAGMENTS", 3)
-    store = LanceStore(tmp_path)
-    for n in range(3):
-        await store.upsert([Document(str(n), "cat")])
-    assert await pieces() == (3, 3)
-    await store.upsert([Document("3", "cat")])
-    assert await pieces() == (1, 0)
-
-    monkeypatch.setattr(lance, "_MAX_UNINDEXED", 10)
-    await store.upsert([Document(f"more{n}", "cat") for n in range(11)])
-    assert (await pieces())[1] == 0
-    assert len(await store.search(text="cat", k=99)) == 15
-
-
-async def test_tidying_gives_way_to_other_writers(tmp_path, monkeypatch):
-    import lancedb
-
-    store = LanceStore(tmp_path)
-    await store.upsert([Document("a", "cat")])
-    said = ["lance error: Retryable commit conflict for version 3: This Rewrite transaction was preempted"]
-
-    async def optimize(table, **_):
-        raise RuntimeError(said[0])
-
-    monkeypatch.setattr(lancedb.table.AsyncTable, "optimize", optimize)
-    await store.optimize()
-    said[0] = "lance error: LanceError(IO): No space left on device"
-    with pytest.raises(StoreError, match="No space left"):
-        await store.optimize()
 
 
 async def test_writers_that_insert_one_id_at_once_leave_one_document(tmp_path):
@@ -389,3 +351,50 @@ async def test_both_stores_find_the_same(tmp_path):
         one, other = await memory.search(text=text, k=400), await disk.search(text=text, k=400)
         assert {document.id for document in one} == {document.id for document in other}
         assert len({d.id for d in one[:10]} & {d.id for d in other[:10]}) >= 7
+
+
+async def test_what_another_process_dropped_is_not_there_any_more(tmp_path):
+    # Stores of their own, as those of other processes are: they share no handle.
+    store, other = LanceStore(tmp_path), LanceStore(tmp_path)
+    await LanceStore(tmp_path, namespace="kept").upsert([Document("k", "cat")])
+    for turn in range(2):
+        await store.upsert([Document("a", "cat", metadata={"turn": turn})], np.ones((1, 3 + turn)))
+        assert await other.count() == 1
+        await store.drop()
+        assert await other.namespaces() == ["kept"]
+        assert await other.count() == 0
+        assert await other.search(text="cat", embedding=np.ones(3)) == []
+        assert await other.get(["a"]) == []
+        assert await other.binding() is None
+        assert await other.delete(ids=["a"]) == 0
+        await other.optimize()
+    await other.upsert([Document("b", "dog")], np.ones((1, 7)))
+    assert await store.count() == 1
+    await store.drop()
+    await other.upsert([Document("c", "dog")], np.ones((1, 2)))
+    assert [document.id async for document in store.scan()] == ["c"]
+
+
+async def test_a_killed_drop_leaves_nothing_to_see(tmp_path):
+    store = LanceStore(tmp_path)
+    await store.upsert([Document("a", "cat")])
+    left = tmp_path / ".dropped-0123456789abcdef"
+    shutil.copytree(tmp_path / "default.lance", left)
+    assert await store.namespaces() == ["default"]
+    await store.drop()
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_only_tables_that_fastrag_made_are_namespaces(tmp_path):
+    import lancedb
+    import pyarrow as pa
+
+    await LanceStore(tmp_path).upsert([Document("a", "cat")])
+    connection = await lancedb.connect_async(tmp_path)
+    await connection.create_table("theirs", schema=pa.schema([pa.field("id", pa.string())]))
+    (tmp_path / "broken.lance").mkdir()
+    store = LanceStore(tmp_path, namespace="theirs")
+    assert await store.namespaces() == ["default"]
+    with pytest.raises(ConfigurationError, match="not made by fastrag"):
+        await store.drop()
+    assert (tmp_path / "theirs.lance").exists()

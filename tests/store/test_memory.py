@@ -10,8 +10,10 @@ from fastrag.testing.store_conformance import StoreConformance
 
 
 class TestInMemoryStore(StoreConformance):
-    def make_store(self, folder):
-        return InMemoryStore()
+    scans_a_snapshot = True
+
+    def make_store(self, folder, namespace="default"):
+        return InMemoryStore(namespace=namespace)
 
 
 def documents(numbers):

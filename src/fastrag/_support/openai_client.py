@@ -7,7 +7,7 @@ import asyncio
 import math
 import os
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from email.utils import mktime_tz, parsedate_tz
 from typing import Any, TypeVar
@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from fastrag._support.extras import import_extra
+from fastrag._support.per_loop import PerLoop
 from fastrag.errors import (
     ConfigurationError,
     FastRAGError,
@@ -65,7 +66,7 @@ class OpenAIConnection:
         self._key = key or "none"  # the SDK insists on one; servers on one's own machine rarely do
         self.timeout_s = float(timeout_s)
         self._max_retries = max_retries
-        self._clients: dict[asyncio.AbstractEventLoop, tuple[Any, AsyncGenerator[None, None]]] = {}
+        self._clients: PerLoop[Any] = PerLoop(self._new_client, lambda client: client.close())
         self._deadlines: WeakKeyDictionary[Any, float] = WeakKeyDictionary()  # by task, in the loop's time
 
     async def client(self) -> Any:
@@ -74,16 +75,7 @@ class OpenAIConnection:
         Raises:
             ConfigurationError: None can be made, because of ``base_url`` or of settings in the environment.
         """
-        loop = asyncio.get_running_loop()
-        for other in list(self._clients):
-            if other.is_closed():
-                self._clients.pop(other, None)
-        if loop not in self._clients:
-            client = self._new_client()
-            closer = _closed_with_the_loop(client)
-            await anext(closer)
-            self._clients[loop] = client, closer
-        return self._clients[loop][0]
+        return await self._clients.get()
 
     def _new_client(self) -> Any:
         async def stay(request: Any) -> None:
@@ -121,9 +113,7 @@ class OpenAIConnection:
 
     async def close(self) -> None:
         """Close the running loop's connections, which otherwise end with the loop; harmless when called twice."""
-        _, closer = self._clients.pop(asyncio.get_running_loop(), (None, None))
-        if closer is not None:
-            await closer.aclose()
+        await self._clients.close()
 
     @asynccontextmanager
     async def errors(self) -> AsyncIterator[None]:
@@ -180,14 +170,6 @@ class OpenAIConnection:
     def _shown(self, error: Exception) -> Exception | None:
         # Some servers repeat the key in their refusal; then their own words must not be shown as the cause.
         return None if self._key in str(error) else error
-
-
-async def _closed_with_the_loop(client: Any) -> AsyncGenerator[None, None]:
-    """Held at its ``yield``, it closes ``client`` when it is closed, as a loop does at its end with every generator."""
-    try:
-        yield
-    finally:
-        await client.close()
 
 
 def _origin(url: Any) -> tuple[str, str, int | None]:

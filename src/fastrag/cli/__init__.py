@@ -1,6 +1,6 @@
 """The ``fastrag`` command: one file per subcommand, each with its ``ABOUT``, ``EXAMPLES``, arguments and ``run``.
 
-Exit codes: 0 done, 1 the job failed, 2 wrong usage, 130 interrupted; ``compare`` has more (`fastrag.cli.compare`).
+Exit codes: 0 done, 1 the job failed, 2 wrong usage, 130 interrupted; ``compare`` and ``copy`` have more.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
-from fastrag.cli import ask, best, compare, demo, ingest, show
+from fastrag.cli import ask, best, compare, copy, demo, ingest, show
 from fastrag.cli.arguments import WrongUsage
 from fastrag.cli.terminal import say
 from fastrag.errors import FastRAGError
@@ -26,6 +26,7 @@ _COMMANDS: dict[str, ModuleType] = {
     "demo": demo,
     "ingest": ingest,
     "ask": ask,
+    "copy": copy,
     "show": show,
     "best": best,
     "compare": compare,
@@ -83,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="fastrag",
         description="Index documents, ask them questions, and benchmark retrieval-augmented\npipelines honestly.",
         epilog="Start with: fastrag demo\nExit codes: 0 done, 1 the job failed, 2 wrong usage, 130 interrupted;\n"
-        "compare has more, see: fastrag compare --help",
+        "compare and copy have more, see: fastrag compare --help",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=_version())

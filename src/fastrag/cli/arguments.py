@@ -7,6 +7,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fastrag.cli.stores import store_url
+
 if TYPE_CHECKING:
     from fastrag.embedding import Embedder
 
@@ -17,7 +19,13 @@ class WrongUsage(Exception):  # noqa: N818 - no error of the job: it ends with t
 
 def add_index(parser: argparse.ArgumentParser) -> None:
     """``--index``."""
-    parser.add_argument("--index", type=Path, required=True, metavar="DIR", help="the folder of the index")
+    parser.add_argument(
+        "--index",
+        type=store_url,
+        required=True,
+        metavar="DIR",
+        help="the folder of the index, or the URL of a store (see: fastrag copy --help)",
+    )
 
 
 def add_model_dir(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fastrag.embedding import Embedder
     from fastrag.llm import LLM
     from fastrag.retrieval import Retriever
-    from fastrag.store import LanceStore
+    from fastrag.store import VectorStore
 
 ABOUT = "answer a question from an index, with its sources (* marks those cited)"
 
@@ -46,16 +46,14 @@ def run(options: argparse.Namespace) -> None:
     check_embedding(options)
     if options.llm_url and not options.llm:
         raise WrongUsage("--llm-url needs --llm: which of its models to use")
-    if not options.index.exists():
-        raise FastRAGError(f"{options.index}: no index there; make one with: fastrag ingest FOLDER --index DIR")
     run_async(_ask(options))
 
 
 async def _ask(options: argparse.Namespace) -> None:
     from fastrag.query import QueryEngine
-    from fastrag.store import LanceStore
+    from fastrag.store.opening import open_store
 
-    store = LanceStore(options.index)
+    store = open_store(options.index)
     await _check_index(store, options)
     embedding = None if options.retriever == "lexical" else embedder(options)
     llm = _llm(options)
@@ -74,18 +72,23 @@ async def _ask(options: argparse.Namespace) -> None:
         print_line(f"{mark}[{number}] {source.id}  score {score:.4f}")
 
 
-async def _check_index(store: LanceStore, options: argparse.Namespace) -> None:
+async def _check_index(store: VectorStore, options: argparse.Namespace) -> None:
+    from fastrag.store.urls import without_secrets
+
+    index = without_secrets(options.index)
     async for document in store.scan():
         if options.retriever == "dense" and document.metadata.get("embedder_id") is None:
             raise FastRAGError(
-                f"{options.index} has no vectors, for it was made with --lexical-only: ask with --retriever lexical, "
+                f"{index} has no vectors, for it was made with --lexical-only: ask with --retriever lexical, "
                 "or ingest again without --lexical-only"
             )
         return
-    raise FastRAGError(f"the index in {options.index} is empty; fill it with: fastrag ingest FOLDER --index DIR")
+    raise FastRAGError(
+        f"the index in {index} is not there or is empty; fill it with: fastrag ingest FOLDER --index {index}"
+    )
 
 
-def _retriever(kind: str, store: LanceStore, embedding: Embedder | None) -> Retriever:
+def _retriever(kind: str, store: VectorStore, embedding: Embedder | None) -> Retriever:
     from fastrag.retrieval import DenseRetriever, HybridRetriever, LexicalRetriever
 
     if embedding is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fastrag.ingest.base import Chunker, Span
     from fastrag.ingest.chunking import CharacterChunker, MarkdownChunker, SentenceChunker, TokenChunker
+    from fastrag.ingest.dead_letters import DeadLetter, read_dead_letters
     from fastrag.ingest.loaders import DEFAULT_MAX_BYTES, can_load, load_file
     from fastrag.ingest.report import IngestFailure, IngestProgress, IngestReport, IngestSkip
     from fastrag.ingest.run import ingest
@@ -16,6 +17,7 @@ __all__ = [
     "DEFAULT_MAX_BYTES",
     "CharacterChunker",
     "Chunker",
+    "DeadLetter",
     "IngestFailure",
     "IngestProgress",
     "IngestReport",
@@ -27,11 +29,13 @@ __all__ = [
     "can_load",
     "ingest",
     "load_file",
+    "read_dead_letters",
 ]
 
 _HOMES = {
     "base": ("Chunker", "Span"),
     "chunking": ("CharacterChunker", "MarkdownChunker", "SentenceChunker", "TokenChunker"),
+    "dead_letters": ("DeadLetter", "read_dead_letters"),
     "loaders": ("DEFAULT_MAX_BYTES", "can_load", "load_file"),
     "report": ("IngestFailure", "IngestProgress", "IngestReport", "IngestSkip"),
     "run": ("ingest",),

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import msgspec
 
 from fastrag.document import Document
 from fastrag.errors import ConfigurationError, EmbedderMismatchError
+from fastrag.ingest.ledger import Ledger, StoredSource, chunk_id
 from fastrag.ingest.sources import DOCUMENTS_ROOT, Source
 from fastrag.store.base import VectorStore
+from fastrag.store.filters import Filter
 
 # Part of every digest; to be raised when what an older release stored has to be made anew.
 _SCHEME = 1
@@ -39,25 +43,10 @@ class Notes:
 
 
 @dataclass(frozen=True, slots=True)
-class _StoredNotes(Notes):
+class StoredNotes(Notes):
+    """The notes of a chunk that is stored, and the Document it is of."""
+
     parent_id: str
-
-
-@dataclass(slots=True)
-class StoredSource:
-    """What the store has of one Document. A run that was killed may have left chunks of several digests."""
-
-    root: str
-    chunk_ids: dict[str, list[str]] = field(default_factory=dict)  # by digest
-    chunk_count: dict[str, int] = field(default_factory=dict)
-
-    def is_complete(self, digest: str) -> bool:
-        """Whether all chunks of this digest are there."""
-        return len(self.chunk_ids.get(digest, ())) == self.chunk_count.get(digest)
-
-    def ids(self, *, but_of: str | None = None) -> list[str]:
-        """Ids of its chunks, those of one digest left out."""
-        return [id for digest, ids in self.chunk_ids.items() if digest != but_of for id in ids]
 
 
 def digest(content: bytes, facts: object) -> str:
@@ -75,29 +64,61 @@ def stamp(chunks: list[Document], notes: Notes) -> None:
         chunk.metadata |= asdict(notes)
 
 
-async def read_stored(store: VectorStore, *, embedder_id: str | None) -> dict[str, StoredSource]:
-    """What earlier ingests put into ``store``, by Document id. What came there by other ways is passed over.
+async def stored_chunks(
+    store: VectorStore, filter: Filter | None = None
+) -> AsyncGenerator[tuple[Document, StoredNotes], None]:
+    """The chunks in ``store`` that came there by an ingest (and satisfy ``filter``), with what it noted of them."""
+    scanned = store.scan(filter)
+    try:
+        async for chunk in scanned:
+            if notes := _notes_of(chunk):
+                yield chunk, notes
+    finally:
+        # Engines keep a cursor or a snapshot for a scan until its generator is closed.
+        if isinstance(scanned, AsyncGenerator):
+            await scanned.aclose()
+
+
+def _notes_of(chunk: Document) -> StoredNotes | None:
+    try:
+        notes = msgspec.convert(chunk.metadata, StoredNotes)
+    except msgspec.ValidationError:
+        return None
+    number = chunk.id.removeprefix(f"{notes.parent_id}#")
+    if not number.isdecimal() or int(number) >= notes.chunk_count or chunk.id != chunk_id(notes.parent_id, int(number)):
+        return None
+    return notes
+
+
+async def read_stored(store: VectorStore, *, embedder_id: str | None) -> Ledger:
+    """What earlier ingests put into ``store``. What came there by other ways is passed over.
 
     Raises:
-        EmbedderMismatchError: They embedded with another embedder, or they did and ``embedder_id`` is None.
+        EmbedderMismatchError: They embedded with another embedder, or they did and ``embedder_id`` is None; or the
+            store is bound to another one.
         StoreError: The store cannot be read.
     """
-    stored: dict[str, StoredSource] = {}
-    async for chunk in store.scan():
-        try:
-            notes = msgspec.convert(chunk.metadata, _StoredNotes)
-        except msgspec.ValidationError:
-            continue
-        if notes.embedder_id is not None and notes.embedder_id != embedder_id:
-            raise EmbedderMismatchError(
-                f"the store holds chunks embedded by {notes.embedder_id!r}, and this ingest has "
-                + (f"the embedder {embedder_id!r}" if embedder_id else "no embedder")
-                + ": use that embedder, or another store"
+    binding = await store.binding()
+    if binding is not None and binding.embedder_id is not None and embedder_id is not None:
+        _refuse_other_embedder(binding.embedder_id, embedder_id)
+    ledger = Ledger()
+    async with aclosing(stored_chunks(store)) as chunks:
+        async for _, notes in chunks:
+            if notes.embedder_id is not None:
+                _refuse_other_embedder(notes.embedder_id, embedder_id)
+            ledger.note(
+                notes.parent_id, root=notes.source_root, digest=notes.source_digest, chunk_count=notes.chunk_count
             )
-        source = stored.setdefault(notes.parent_id, StoredSource(notes.source_root))
-        source.chunk_ids.setdefault(notes.source_digest, []).append(chunk.id)
-        source.chunk_count[notes.source_digest] = notes.chunk_count
-    return stored
+    return ledger
+
+
+def _refuse_other_embedder(stored: str, given: str | None) -> None:
+    if stored != given:
+        raise EmbedderMismatchError(
+            f"the store holds chunks embedded by {stored!r}, and this ingest has "
+            + (f"the embedder {given!r}" if given else "no embedder")
+            + ": use that embedder, or another store"
+        )
 
 
 def refuse_other_origin(source: Source, stored: StoredSource | None) -> None:

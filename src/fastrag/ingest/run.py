@@ -5,25 +5,23 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
-from pathlib import Path
+from os import PathLike
 
 from fastrag._support.checks import require_positive_int
-from fastrag.document import Document
-from fastrag.embedding.base import Embedder, Matrix
-from fastrag.embedding.checks import checked_vectors
+from fastrag.embedding.base import Embedder
 from fastrag.errors import ConfigurationError
 from fastrag.ingest.base import Chunker
-from fastrag.ingest.bookkeeping import StoredSource, read_stored, refuse_other_origin
+from fastrag.ingest.bookkeeping import read_stored
 from fastrag.ingest.chunking import CharacterChunker
+from fastrag.ingest.dead_letters import DeadLetterFile, FailedBefore
 from fastrag.ingest.loaders import DEFAULT_MAX_BYTES
-from fastrag.ingest.preparing import Prepared, Preparer
+from fastrag.ingest.parsing import parsing
+from fastrag.ingest.pipeline import Pipeline
+from fastrag.ingest.preparing import Preparer
 from fastrag.ingest.progress import ProgressCallback, shown_progress
-from fastrag.ingest.report import IngestFailure, IngestProgress, IngestReport, IngestSkip
-from fastrag.ingest.sources import Plan, Source, Sources, plan
+from fastrag.ingest.report import IngestReport
+from fastrag.ingest.sources import Sources, plan
 from fastrag.store.base import VectorStore
-
-_DELETE_AT_ONCE = 1000
 
 
 async def ingest(
@@ -33,8 +31,11 @@ async def ingest(
     embedder: Embedder | None = None,
     chunker: Chunker | None = None,
     prune: bool = False,
+    workers: int = 1,
     batch_size: int = 128,
     max_bytes: int = DEFAULT_MAX_BYTES,
+    dead_letters: str | PathLike[str] | None = None,
+    failed_before: FailedBefore = "retry",
     progress: bool | ProgressCallback | None = None,
 ) -> IngestReport:
     """Chunk, embed and store files or Documents; the second time only what has changed.
@@ -46,9 +47,21 @@ async def ingest(
     not exist any more has been moved: what else was ingested from there is removed with it. A file that cannot be
     loaded, or a Document that cannot be stored, is reported, and what the store has of it stays.
 
-    A run that fails, is cancelled or killed leaves whole Documents and at most a few unfinished ones; the next
-    run goes on from there. All it needs to know is in the chunks' metadata: ``source_digest``, ``chunk_count``,
+    Sources are loaded and chunked while others are embedded and others written, each in the order given. Of all this
+    only so much is under way that memory does not depend on how many sources there are, but for some 60 bytes for each
+    one that is given or stored (and some 250 for a file, whose name is kept).
+
+    A run that fails, is cancelled or killed leaves whole Documents and at most a few unfinished ones; the next run
+    goes on from there. All it needs to know is in the chunks' metadata: ``source_digest``, ``chunk_count``,
     ``source_root``, ``embedder_id``. Do not let two runs write to one store at the same time.
+
+    A Document of up to 1,024 chunks is written by one call of the store. Where that writes all or nothing, readers
+    see the old chunks or the new ones, and for a moment, where the old ones were more, the rest of them. A larger one
+    comes in parts. Of a Document that is whole, all chunks have one ``source_digest``, and are as many as their
+    ``chunk_count`` says.
+
+    A text that the embedder refuses (`ServiceRejectedError`) while it takes others fails its Document alone. It is
+    found by embedding the halves of its batch, their halves, and so on.
 
     Args:
         sources: A file or folder, several of them, or Documents (a list, or anything that yields them, which
@@ -60,9 +73,16 @@ async def ingest(
         chunker: How to cut; None takes ``CharacterChunker(size=1000)``.
         prune: With Documents, also remove those that an earlier ingest of Documents stored and that are not
             among ``sources``. Folders are always treated so.
-        batch_size: Most chunks that are embedded and written at once, at least 1. One batch is embedded while
-            the one before it is written.
+        workers: How many sources are loaded and chunked at once, at least 1. Each is a thread; with more than one,
+            PDF and DOCX, which take long, are parsed in processes, so that several cores do it.
+        batch_size: How many chunks are given to the embedder at once, at least 1; two such calls overlap.
         max_bytes: Larger files fail.
+        dead_letters: A file that keeps what failed from one run to the next, a JSON object a line (see `DeadLetter`,
+            `read_dead_letters`). A source leaves it when it does not fail any more or is gone from its folder. It is
+            written when the run ends, also by an error, as a whole or not at all.
+        failed_before: What becomes of a source that is in ``dead_letters``. "retry": it is tried again like any
+            other. "skip": not while it and all that made it fail (chunker, embedder, library) are unchanged; the report
+            has it among those skipped. "only": nothing else is tried, and nothing is removed.
         progress: True shows a bar on stderr (lines, where that is no terminal); a callable is called with an
             `IngestProgress` after each Document.
 
@@ -71,12 +91,13 @@ async def ingest(
 
     Raises:
         ConfigurationError: There is nothing to ingest and nothing to remove, a path does not exist, two sources have
-            one id, or an argument is wrong.
+            one id, an argument is wrong, or ``dead_letters`` cannot be read or written.
         MissingDependencyError: The extra ``chunking`` is not installed.
         EmbedderMismatchError: The store holds vectors of another embedder; nothing was written or removed.
         ServiceError, ModelError: The embedder failed; what was written until then stays.
         StoreError: The store failed; the same.
 
+    >>> from fastrag.document import Document
     >>> from fastrag.store.memory import InMemoryStore
     >>> async def example():
     ...     store = InMemoryStore()
@@ -89,19 +110,47 @@ async def ingest(
     (1, 1, 2)
     """
     started = time.perf_counter()
+    require_positive_int("workers", workers)
     require_positive_int("batch_size", batch_size)
     require_positive_int("max_bytes", max_bytes)
+    letters = _dead_letters(dead_letters, failed_before)
     # A local model is loaded to know its id, which takes a moment.
     embedder_id = None if embedder is None else await asyncio.to_thread(lambda: embedder.id)
-    preparer = Preparer(chunker or CharacterChunker(), embedder_id, max_bytes)
+    chunker = chunker or CharacterChunker()
     todo = await plan(sources, prune=prune)
-    stored = await read_stored(store, embedder_id=embedder_id)
-    if todo.nothing_found and not any(source.root in todo.mirrored for source in stored.values()):
+    ledger = await read_stored(store, embedder_id=embedder_id)
+    if todo.nothing_found and ledger.roots.isdisjoint(todo.mirrored):
         raise ConfigurationError(todo.nothing_found)
-    with _shown(progress, todo.total) as on_progress:
-        report = await _Run(store, embedder, preparer, todo, stored, batch_size, on_progress).run()
+    with parsing(workers) as parse, _shown(progress, todo.total) as on_progress:
+        pipeline = Pipeline(
+            store=store,
+            embedder=embedder,
+            preparer=Preparer(chunker, embedder_id, max_bytes, parse),
+            todo=todo,
+            ledger=ledger,
+            letters=letters,
+            failed_before=failed_before,
+            workers=workers,
+            batch_size=batch_size,
+            on_progress=on_progress,
+        )
+        try:
+            report = await pipeline.run()
+        finally:
+            if letters is not None:
+                letters.save()
     report.duration_s = time.perf_counter() - started
     return report
+
+
+def _dead_letters(path: str | PathLike[str] | None, failed_before: FailedBefore) -> DeadLetterFile | None:
+    if failed_before not in ("retry", "skip", "only"):
+        raise ConfigurationError(f'failed_before must be "retry", "skip" or "only", not {failed_before!r}')
+    if path is not None:
+        return DeadLetterFile(path, must_exist=failed_before == "only")
+    if failed_before != "retry":
+        raise ConfigurationError(f"failed_before={failed_before!r} needs dead_letters: the file that says what failed")
+    return None
 
 
 def _shown(
@@ -110,144 +159,3 @@ def _shown(
     if isinstance(progress, bool):
         return shown_progress(total) if progress else nullcontext()
     return nullcontext(progress)
-
-
-@dataclass(slots=True)
-class _Batch:
-    """Chunks to embed and write at once, and the sources that are finished with them."""
-
-    chunks: list[Document] = field(default_factory=list)
-    finished: list[Prepared] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class _Run:
-    """One ingest on its way."""
-
-    store: VectorStore
-    embedder: Embedder | None
-    preparer: Preparer
-    todo: Plan
-    stored: dict[str, StoredSource]
-    batch_size: int
-    on_progress: ProgressCallback | None
-    report: IngestReport = field(default_factory=IngestReport)
-    batch: _Batch = field(default_factory=_Batch)
-    writing: asyncio.Task[None] | None = None
-    bound: bool = False
-    dimension: int | None = None  # of the vectors so far
-    changed: bool = False
-    done: int = 0
-    met: set[str] = field(default_factory=set)  # ids of the sources so far
-    reached: set[str] = field(default_factory=set)  # roots from which something could be read
-
-    async def run(self) -> IngestReport:
-        self.report.failures += self.todo.failures
-        self.report.skipped += self.todo.skipped
-        if self.todo.total is not None:
-            for source in self.todo.sources:
-                refuse_other_origin(source, self.stored.get(source.id))
-            # A folder that could be listed and holds no document any more has been read, too.
-            self.reached |= self.todo.mirrored - {source.root for source in self.todo.sources}
-        try:
-            async with asyncio.TaskGroup() as group:
-                try:
-                    await self._go_through(group)
-                except Exception:
-                    # What is embedded already is not thrown away because something later failed.
-                    if self.writing is not None:
-                        await self.writing
-                    raise
-        except BaseExceptionGroup as errors:
-            first = errors.exceptions[0]
-            raise first from first.__cause__
-        await self._remove_what_is_gone()
-        if self.changed:
-            await self.store.optimize()
-        return self.report
-
-    async def _go_through(self, group: asyncio.TaskGroup) -> None:
-        for source in self.todo.sources:
-            self.met.add(source.id)
-            before = self.stored.get(source.id)
-            refuse_other_origin(source, before)
-            prepared = await asyncio.to_thread(self.preparer.prepare, source, before)
-            for chunk in prepared.chunks:
-                if len(self.batch.chunks) == self.batch_size:
-                    await self._flush(group)
-                self.batch.chunks.append(chunk)
-            if prepared.chunks or prepared.stale_ids:
-                self.batch.finished.append(prepared)
-            else:
-                self._finish(prepared)
-        await self._flush(group)
-
-    async def _flush(self, group: asyncio.TaskGroup) -> None:
-        batch, self.batch = self.batch, _Batch()
-        vectors = None
-        if self.embedder is not None and batch.chunks:
-            given = await self.embedder.embed_documents([chunk.text for chunk in batch.chunks])
-            vectors = checked_vectors(given, len(batch.chunks), self.dimension, self.embedder)
-            self.dimension = vectors.shape[1]
-        if self.writing is not None:
-            await self.writing
-        self.writing = group.create_task(self._write(batch, vectors))
-
-    async def _write(self, batch: _Batch, vectors: Matrix | None) -> None:
-        if batch.chunks:
-            if self.embedder is not None and vectors is not None and not self.bound:
-                await self.store.bind(self.embedder.id, vectors.shape[1])
-                self.bound = True
-            await self.store.upsert(batch.chunks, vectors)
-            self.report.chunks_written += len(batch.chunks)
-            self.changed = True
-        # Only now, so that at no moment a Document is out of the store.
-        await self._delete([id for prepared in batch.finished for id in prepared.stale_ids])
-        for prepared in batch.finished:
-            self._finish(prepared)
-
-    def _finish(self, prepared: Prepared) -> None:
-        report, source = self.report, str(prepared.source)
-        match prepared.outcome:
-            case "added":
-                report.added += 1
-            case "updated":
-                report.updated += 1
-            case "unchanged":
-                report.unchanged += 1
-            case "skipped":
-                report.skipped.append(IngestSkip(source, prepared.reason))
-                report.removed += bool(prepared.stale_ids)
-            case "failed":
-                report.failures.append(IngestFailure(source, prepared.reason))
-        if prepared.outcome != "failed":
-            self._reach(prepared.source)
-        self.done += 1
-        if self.on_progress is not None:
-            self.on_progress(IngestProgress(self.done, self.todo.total, report.chunks_written, source))
-
-    def _reach(self, source: Source) -> None:
-        self.reached.add(source.root)
-        before = self.stored.get(source.id)
-        if before is None or before.root == source.root or before.root in self.reached:
-            return
-        # The folder has been moved here. What was deleted from it on the way would otherwise stay for ever,
-        # because nobody can ingest the old folder any more.
-        if not Path(before.root).exists():
-            self.reached.add(before.root)
-            self.todo.take_over(source.root, before.root)
-
-    async def _remove_what_is_gone(self) -> None:
-        # A root from which nothing could be read says nothing about what is gone.
-        gone = [
-            stored
-            for id, stored in self.stored.items()
-            if stored.root in self.reached and id not in self.met and not self.todo.keeps(stored.root, id)
-        ]
-        await self._delete([id for stored in gone for id in stored.ids()])
-        self.report.removed += len(gone)
-
-    async def _delete(self, ids: list[str]) -> None:
-        for start in range(0, len(ids), _DELETE_AT_ONCE):
-            await self.store.delete(ids=ids[start : start + _DELETE_AT_ONCE])
-            self.changed = True

@@ -28,8 +28,12 @@ class FileSource:
     """A file that is to be loaded. ``id`` is its path below ``root``, with slashes."""
 
     id: str
-    path: Path
     root: str
+
+    @property
+    def path(self) -> Path:
+        """Where it is. Not kept: a Path is ten times as large as what it is made of."""
+        return Path(self.root, self.id)
 
     def __str__(self) -> str:
         return str(self.path)
@@ -55,7 +59,8 @@ class Plan:
     """What is to be ingested, and which part of the store is to become its mirror.
 
     Attributes:
-        sources: In order. An iterator that makes them as it goes where ``total`` is None.
+        sources: In order. Where ``total`` is None, an iterator that makes them as it goes and does not see when an
+            id comes twice; else it can be gone through again.
         total: How many there are, where that is known.
         mirrored: Roots of which the store is to keep nothing but what is in ``sources``.
         unreadable: (root, beginning of the ids) of folders that could not be listed.
@@ -109,13 +114,23 @@ async def plan(sources: Sources, *, prune: bool) -> Plan:
     mirrored = {DOCUMENTS_ROOT} if prune else set()
     if isinstance(sources, Sequence):
         # All are there, so what is wrong with them is found before anything is written.
-        documents = list(_checked_documents(sources))
-        return Plan(documents, total=len(documents), mirrored=mirrored)
+        documents = _Documents(sources)
+        _refuse_duplicates(documents)
+        return Plan(documents, total=len(sources), mirrored=mirrored)
     return Plan(_checked_documents(chain([first], items)), mirrored=mirrored)
 
 
+@dataclass(frozen=True, slots=True)
+class _Documents:
+    """Documents that can be gone through again."""
+
+    items: Sequence[object]
+
+    def __iter__(self) -> Iterator[DocumentSource]:
+        return _checked_documents(self.items)
+
+
 def _checked_documents(items: Iterable[object]) -> Iterator[DocumentSource]:
-    seen: dict[str, int] = {}
     for position, document in enumerate(items):
         if not isinstance(document, Document):
             raise ConfigurationError(
@@ -125,12 +140,16 @@ def _checked_documents(items: Iterable[object]) -> Iterator[DocumentSource]:
             )
         if not isinstance(document.id, str) or not document.id:
             raise ConfigurationError(f"sources[{position}] must have an id that is a text, not {document.id!r}")
-        if document.id in seen:
-            raise ConfigurationError(
-                f"two Documents have the id {document.id!r}: sources[{seen[document.id]}] and sources[{position}]"
-            )
-        seen[document.id] = position
         yield DocumentSource(document.id, document)
+
+
+def _refuse_duplicates(documents: Iterable[DocumentSource]) -> None:
+    seen: dict[str, int] = {}
+    for position, source in enumerate(documents):
+        if (first := seen.setdefault(source.id, position)) != position:
+            raise ConfigurationError(
+                f"two Documents have the id {source.id!r}: sources[{first}] and sources[{position}]"
+            )
 
 
 def _plan_files(paths: Sequence[object]) -> Plan:
@@ -207,7 +226,7 @@ def _file(path: Path, root: Path, result: Plan) -> Iterator[FileSource]:
         result.failures.append(IngestFailure(shown, "the file's name is not valid Unicode"))
         return
     if can_load(path):
-        yield FileSource(id, path, str(root))
+        yield FileSource(id, str(root))
     else:
         extension = f"unknown extension {path.suffix!r}" if path.suffix else "no extension"
         result.skipped.append(IngestSkip(str(path), extension))

@@ -1,9 +1,14 @@
 """The store room: keeping Documents with their vectors, and finding them by vector, by words, or by both."""
 
 from fastrag.store.base import VectorStore
+from fastrag.store.copying import copy_store
 from fastrag.store.filters import And, Contains, Eq, Exists, Filter, In, Not, Or, Range, matches
 from fastrag.store.lance import LanceStore
 from fastrag.store.memory import InMemoryStore
+from fastrag.store.milvus import MilvusStore
+from fastrag.store.opening import open_store
+from fastrag.store.postgres import PgVectorStore
+from fastrag.store.qdrant import QdrantStore
 
 __all__ = [
     "And",
@@ -14,9 +19,14 @@ __all__ = [
     "In",
     "InMemoryStore",
     "LanceStore",
+    "MilvusStore",
     "Not",
     "Or",
+    "PgVectorStore",
+    "QdrantStore",
     "Range",
     "VectorStore",
+    "copy_store",
     "matches",
+    "open_store",
 ]

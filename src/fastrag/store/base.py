@@ -27,12 +27,39 @@ class VectorStore(ABC):
     is JSON-like (texts as keys; texts, ints, finite floats, bools, None, lists and mappings as values) and
     comes back as it was.
 
+    One place (a folder, a database, a server) holds several corpora apart as namespaces; a store is one of them
+    and sees nothing of the others. Each has its own Documents, embedder and word statistics.
+
     A vector of zeros points nowhere: a Document stored with one is kept, and found by its words only; a
     search with one finds nothing.
 
     An implementation gives `search_dense` and `search_lexical`; `search` checks the arguments, fuses and
     ranks.
     """
+
+    @property
+    @abstractmethod
+    def namespace(self) -> str:
+        """Which corpus of its place this store is: ``"default"`` unless another was given."""
+
+    @abstractmethod
+    async def namespaces(self) -> list[str]:
+        """The namespaces there are in this store's place, in order of their names; one that was never written
+        to, or was dropped, is not among them.
+
+        Raises:
+            StoreError: The engine failed.
+        """
+
+    @abstractmethod
+    async def drop(self) -> None:
+        """Remove this namespace and everything in it, its binding too; harmless where it is not there.
+
+        What is written afterwards begins a new one.
+
+        Raises:
+            StoreError: The engine failed.
+        """
 
     @abstractmethod
     async def bind(self, embedder_id: str, dimension: int) -> None:
@@ -44,6 +71,13 @@ class VectorStore(ABC):
         """
 
     @abstractmethod
+    async def binding(self) -> Binding | None:
+        """Which embedder the vectors come from; None for a store that is not bound, or not there yet.
+
+        Raises:
+            StoreError: The engine failed.
+        """
+
     async def check_binding(self, embedder_id: str, dimension: int) -> None:
         """Refuse another embedder than the one that the vectors come from, and write nothing.
 
@@ -54,10 +88,14 @@ class VectorStore(ABC):
             EmbedderMismatchError: The store is bound to another embedder or dimension; says which.
             StoreError: The engine failed.
         """
+        agreed_binding(await self.binding(), embedder_id, dimension)
 
     @abstractmethod
     async def upsert(self, documents: Sequence[Document], embeddings: Matrix | None = None) -> None:
-        """Add the Documents, replacing those whose id is already there; all of them or none.
+        """Add the Documents, replacing those whose id is already there.
+
+        All of them or none, where the engine can: a store whose engine cannot says so. What this has returned
+        from is there for every later call of any process.
 
         Args:
             documents: Ids must be distinct and not empty. The store keeps copies.
@@ -85,6 +123,17 @@ class VectorStore(ABC):
         """The Documents with these ids, in the order asked; ids that are not there are left out."""
 
     @abstractmethod
+    async def get_embeddings(self, ids: Sequence[str]) -> dict[str, Vector]:
+        """Id -> vector as it is stored: float32 of L2 norm 1 up to rounding.
+
+        Ids that are not there, and those stored without a vector or with one of zeros, are left out.
+
+        Raises:
+            ConfigurationError: An id cannot be one.
+            StoreError: The engine failed.
+        """
+
+    @abstractmethod
     async def count(self, filter: Filter | None = None) -> int:
         """How many Documents there are (that satisfy ``filter``)."""
 
@@ -92,7 +141,8 @@ class VectorStore(ABC):
     def scan(self, filter: Filter | None = None) -> AsyncIterator[Document]:
         """Every Document (that satisfies ``filter``), in no particular order, in bounded memory.
 
-        It shows the store as it was when the scan began, whatever is written meanwhile.
+        Documents that are neither written nor removed meanwhile are there exactly once. What is written while it
+        runs may be shown as it was or as it is; a store that keeps a snapshot for its scans says so.
         """
 
     async def search(

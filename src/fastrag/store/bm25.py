@@ -15,11 +15,27 @@ _MAX_WORD_BYTES = 255
 _WRITER_BYTES = 50_000_000
 
 
-class LexicalIndex:
-    """Texts by row number, searched by BM25. Not safe for threads: its owner locks `add`, `remove`, `commit`.
+def word_analyzer(tantivy: Any, language: str | None) -> Any:
+    """What takes a text apart into words: its method ``analyze`` gives them in order, as a list.
 
     Words are the runs of letters and digits, in small letters, without accents, reduced to their stems. No
     word is left out for being common: in the question "what does with do?" the word that matters is "with".
+    """
+    builder = (
+        tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+        .filter(tantivy.Filter.remove_long(_MAX_WORD_BYTES))
+        .filter(tantivy.Filter.lowercase())
+        .filter(tantivy.Filter.ascii_fold())
+    )
+    if language is not None:
+        builder = builder.filter(tantivy.Filter.stemmer(language))
+    return builder.build()
+
+
+class LexicalIndex:
+    """Texts by row number, searched by BM25. Not safe for threads: its owner locks `add`, `remove`, `commit`.
+
+    Words are those of `word_analyzer`.
 
     Args:
         language: The stemmer's language, as `language_name` gives it; None for no stemming.
@@ -30,15 +46,7 @@ class LexicalIndex:
 
     def __init__(self, language: str | None) -> None:
         self._tantivy = tantivy = import_extra("tantivy", extra="memory", purpose="lexical search in memory")
-        builder = (
-            tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
-            .filter(tantivy.Filter.remove_long(_MAX_WORD_BYTES))
-            .filter(tantivy.Filter.lowercase())
-            .filter(tantivy.Filter.ascii_fold())
-        )
-        if language is not None:
-            builder = builder.filter(tantivy.Filter.stemmer(language))
-        self._analyzer = builder.build()
+        self._analyzer = word_analyzer(tantivy, language)
         schema = tantivy.SchemaBuilder()
         schema.add_text_field("text", tokenizer_name="words", index_option="freq")
         schema.add_unsigned_field("row", indexed=True, fast=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,6 +17,11 @@ from fastrag.store.filters import Filter, check_filter
 
 MAX_METADATA_DEPTH = 50
 """How deep lists and mappings in a Document's metadata may be nested; deeper ones are refused."""
+
+DEFAULT_NAMESPACE = "default"
+
+# What every engine takes in a name of a table or collection, as it stands.
+_NAMESPACE = re.compile(r"[a-z][a-z0-9_]{0,47}", re.ASCII)
 
 # Python refuses to write longer ones in decimal, and so to make JSON of them.
 _MAX_INT_BITS = 14_000
@@ -49,6 +55,22 @@ def checked_documents(documents: Sequence[Document]) -> list[Document]:
             raise ConfigurationError(f"the metadata of {where} must be a dict, not {document.metadata!r}")
         copies.append(Document(identity, text, uri, _checked_json(document.metadata, f"{where}: metadata", 0)))
     return copies
+
+
+def checked_namespace(namespace: object) -> str:
+    """Return ``namespace`` if it can name a corpus in every engine.
+
+    Raises:
+        ConfigurationError: It is not 1 to 48 of a-z, 0-9 and _ that begin with a letter.
+
+    >>> checked_namespace("handbook_2026")
+    'handbook_2026'
+    """
+    if not isinstance(namespace, str) or not _NAMESPACE.fullmatch(namespace):
+        raise ConfigurationError(
+            f"a namespace is 1 to 48 of a-z, 0-9 and _ that begin with a letter, not {namespace!r}"
+        )
+    return namespace
 
 
 def checked_id(id: object) -> str:

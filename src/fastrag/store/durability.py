@@ -51,6 +51,18 @@ class FileSyncer:
             fsync_folder(Path(folder))
 
 
+def make_durable_folder(folder: Path) -> None:
+    """Make ``folder``, and those above it, where they are not there; their names survive a loss of power.
+
+    Raises:
+        OSError: One cannot be made.
+    """
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in missing:
+        fsync_folder(each.parent)
+
+
 def _fsync_file(path: str) -> None:
     try:
         handle = os.open(path, os.O_RDWR)

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from fastrag.document import Document
-from fastrag.embedding.base import Matrix
+from fastrag.embedding.base import Matrix, Vector
 from fastrag.errors import ConfigurationError
 from fastrag.store.base import Binding
+from fastrag.store.facts import facts_of
 from fastrag.store.lance_engine import pyarrow
-from fastrag.store.lance_filters import facts_of, sortable_of
+from fastrag.store.lance_filters import sortable_of
 
 DOCUMENT_COLUMNS = ["id", "text", "uri", "metadata"]
 
@@ -64,6 +65,11 @@ def binding_of(schema: Any) -> Binding | None:
     return Binding(None if embedder_id is None else embedder_id.decode(), field.type.list_size)
 
 
+def is_ours(schema: Any) -> bool:
+    """Whether a table was made by fastrag, of whatever version."""
+    return _FORMAT_KEY in (schema.metadata or {})
+
+
 def check_schema(schema: Any, *, language: str | None, where: str) -> None:
     """Refuse a table that is not a fastrag store, is a newer one, or one of another language.
 
@@ -111,6 +117,14 @@ def to_documents(rows: Any) -> Iterator[Document]:
     columns = (rows.column(name).to_pylist() for name in DOCUMENT_COLUMNS)
     for key, text, uri, metadata in zip(*columns, strict=True):
         yield Document(key, text, uri, json.loads(metadata))
+
+
+def to_embeddings(rows: Any) -> dict[str, Vector]:
+    """Id -> vector of rows that have these two columns; without those that have no vector."""
+    rows = rows.filter(pyarrow().compute.field("vector").is_valid())
+    width = rows.schema.field("vector").type.list_size
+    vectors = rows.column("vector").combine_chunks().flatten().to_numpy().reshape(len(rows), width)
+    return {key: vector.copy() for key, vector in zip(rows.column("id").to_pylist(), vectors, strict=True)}
 
 
 def _to_json(metadata: dict[str, Any]) -> str:

@@ -15,10 +15,12 @@ from fastrag.embedding.base import Matrix, Vector
 from fastrag.store.base import Binding, VectorStore, agreed_binding
 from fastrag.store.bm25 import LexicalIndex
 from fastrag.store.checks import (
+    DEFAULT_NAMESPACE,
     check_dimension,
     checked_deletion,
     checked_documents,
     checked_ids,
+    checked_namespace,
     copied_metadata,
     unit_rows,
 )
@@ -43,12 +45,12 @@ class _Snapshot:
     row_of: dict[str, int]
     binding: Binding | None
     generation: int  # counts the times rows were renumbered
+    begun: bool = True  # something was written or bound since the store was made or dropped
 
 
-def _empty(binding: Binding | None, generation: int) -> _Snapshot:
+def _empty(generation: int) -> _Snapshot:
     none = np.zeros(0, dtype=np.bool_)
-    vectors = np.zeros((0, binding.dimension if binding else 0), dtype=np.float32)
-    return _Snapshot([], vectors, none, none, {}, binding, generation)
+    return _Snapshot([], np.zeros((0, 0), dtype=np.float32), none, none, {}, None, generation, begun=False)
 
 
 class InMemoryStore(VectorStore):
@@ -64,9 +66,10 @@ class InMemoryStore(VectorStore):
     Args:
         language: Whose word endings to take off for lexical search: an ISO 639-1 code or English name; None
             for none.
+        namespace: What the store says its name is; no other store shares its memory.
 
     Raises:
-        ConfigurationError: There is no stemmer for ``language``.
+        ConfigurationError: There is no stemmer for ``language``, or ``namespace`` cannot be one.
 
     >>> async def example():
     ...     store = InMemoryStore()
@@ -77,21 +80,35 @@ class InMemoryStore(VectorStore):
     [('b', 0.8)]
     """
 
-    def __init__(self, *, language: str | None = "en") -> None:
+    def __init__(self, *, language: str | None = "en", namespace: str = DEFAULT_NAMESPACE) -> None:
         self._language = language_name(language)
-        self._now = _empty(None, 0)
+        self._namespace = checked_namespace(namespace)
+        self._now = _empty(0)
         self._writing = threading.Lock()
         self._indexing = threading.Lock()
         self._index: LexicalIndex | None = None
         self._indexed = self._now
 
+    @property
+    def namespace(self) -> str:
+        """See `VectorStore.namespace`."""
+        return self._namespace
+
+    async def namespaces(self) -> list[str]:
+        """See `VectorStore.namespaces`: this store's own, or none."""
+        return [self._namespace] if self._now.begun else []
+
+    async def drop(self) -> None:
+        """See `VectorStore.drop`."""
+        await asyncio.to_thread(self._drop)
+
     async def bind(self, embedder_id: str, dimension: int) -> None:
         """See `VectorStore.bind`."""
         await asyncio.to_thread(self._bind, embedder_id, dimension)
 
-    async def check_binding(self, embedder_id: str, dimension: int) -> None:
-        """See `VectorStore.check_binding`."""
-        agreed_binding(self._now.binding, embedder_id, dimension)
+    async def binding(self) -> Binding | None:
+        """See `VectorStore.binding`."""
+        return self._now.binding
 
     async def upsert(self, documents: Sequence[Document], embeddings: Matrix | None = None) -> None:
         """See `VectorStore.upsert`."""
@@ -109,6 +126,12 @@ class InMemoryStore(VectorStore):
         """See `VectorStore.get`."""
         now = self._now
         return [_copy(now.documents[now.row_of[key]]) for key in checked_ids(ids) if key in now.row_of]
+
+    async def get_embeddings(self, ids: Sequence[str]) -> dict[str, Vector]:
+        """See `VectorStore.get_embeddings`."""
+        now = self._now
+        rows = {key: now.row_of[key] for key in checked_ids(ids) if key in now.row_of}
+        return {key: now.vectors[row].copy() for key, row in rows.items() if now.pointed[row]}
 
     async def count(self, filter: Filter | None = None) -> int:
         """See `VectorStore.count`."""
@@ -143,10 +166,14 @@ class InMemoryStore(VectorStore):
         """Drop what removed and replaced Documents left behind."""
         await asyncio.to_thread(self._compact)
 
+    def _drop(self) -> None:
+        with self._writing:
+            self._now = _empty(self._now.generation + 1)
+
     def _bind(self, embedder_id: str, dimension: int) -> None:
         with self._writing:
             binding = agreed_binding(self._now.binding, embedder_id, dimension)
-            self._now = _with_dimension(replace(self._now, binding=binding), dimension)
+            self._now = _with_dimension(replace(self._now, binding=binding, begun=True), dimension)
 
     def _upsert(self, documents: list[Document], embeddings: Matrix | None) -> None:
         with self._writing:
@@ -196,7 +223,7 @@ class InMemoryStore(VectorStore):
     def _indexed_up_to(self, now: _Snapshot) -> LexicalIndex:
         done, index = self._indexed, self._index
         if index is None or done.generation != now.generation:
-            done, index = _empty(None, now.generation), LexicalIndex(self._language)
+            done, index = _empty(now.generation), LexicalIndex(self._language)
         known = len(done.live)
         if done is not now:
             # Until the commit has succeeded nothing is known to be indexed; a failure means starting anew.
@@ -235,6 +262,7 @@ def _appended(now: _Snapshot, documents: list[Document], embeddings: Matrix | No
         live=np.concatenate([_without(now.live, replaced), np.ones(len(documents), dtype=np.bool_)]),
         pointed=np.concatenate([_without(now.pointed, replaced), pointed]),
         row_of={**now.row_of, **{document.id: start + offset for offset, document in enumerate(documents)}},
+        begun=True,
     )
 
 

@@ -21,11 +21,12 @@ from fastrag.ingest.loaders.text import parse_text
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A file format: its name, who parses it (bytes, path to name in errors, most bytes to unpack)."""
+    """A file format: its name, who parses it (bytes, path to name in errors, most bytes to unpack), and how slowly."""
 
     name: str
     parse: Callable[[bytes, Path, int], Parsed]
     package: str | None = None
+    is_slow: bool = False
 
     @property
     def id(self) -> str:
@@ -41,8 +42,8 @@ class Format:
 _TEXT = Format("text", parse_text)
 _MARKDOWN = Format("markdown", parse_text)
 _HTML = Format("html", parse_html, "resiliparse")
-_PDF = Format("pdf", parse_pdf, "pypdf")
-_DOCX = Format("docx", parse_docx, "python-docx")
+_PDF = Format("pdf", parse_pdf, "pypdf", is_slow=True)
+_DOCX = Format("docx", parse_docx, "python-docx", is_slow=True)
 
 _FORMATS = {
     ".txt": _TEXT,

@@ -20,23 +20,26 @@ from fastrag.testing.store_conformance.filtering import FilterTests
 from fastrag.testing.store_conformance.interruptions import InterruptionTests
 from fastrag.testing.store_conformance.lexical import LexicalTests
 from fastrag.testing.store_conformance.mistakes import MistakeTests
+from fastrag.testing.store_conformance.places import NamespaceTests, PlaceTests
 
 __all__ = ["DurableStoreConformance", "StoreConformance"]
 
 
-class StoreConformance(ContentTests, FilterTests, DenseTests, LexicalTests, MistakeTests, InterruptionTests):
+class StoreConformance(
+    ContentTests, FilterTests, DenseTests, LexicalTests, MistakeTests, InterruptionTests, PlaceTests
+):
     """Inherit it in a test class, give `make_store`, and pytest runs every test on that store.
 
     Each test runs one scenario in one event loop, in a new folder; no pytest plugin is needed::
 
         class TestMyStore(StoreConformance):
-            def make_store(self, folder):
-                return MyStore(folder)
+            def make_store(self, folder, namespace="default"):
+                return MyStore(folder, namespace=namespace)
     """
 
 
-class DurableStoreConformance(StoreConformance):
-    """The same, and more, for a store that keeps what it has in a folder: made again there, it has it."""
+class DurableStoreConformance(StoreConformance, NamespaceTests):
+    """The same, and more, for a store that keeps what it has in a place: made again there, it has it."""
 
     def test_a_store_made_again_has_everything(self, tmp_path: Path) -> None:
         async def scenario(store: VectorStore) -> None:
@@ -46,7 +49,7 @@ class DurableStoreConformance(StoreConformance):
             await store.close()
             again = self.make_store(tmp_path)
             assert await again.get(["a", "b"]) == documents
-            assert [document.id for document in await again.search(text="cats")] == ["a"]
+            await self.check_found_by_words(again, "cats", {"a"})
             assert [document.id for document in await again.search(embedding=unit(1)[0], k=1)] == ["b"]
             assert await stored_ids(again, Range("n", gt=1)) == {"b"}
             with pytest.raises(EmbedderMismatchError):

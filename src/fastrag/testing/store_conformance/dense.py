@@ -62,10 +62,10 @@ class DenseTests(StoreCase):
         async def scenario(store: VectorStore) -> None:
             await store.upsert([Document("zero", "cat"), Document("a", "dog")], unit(None, 0))
             assert [document.id for document in await store.search(embedding=-unit(0)[0])] == ["a"]
-            assert [document.id for document in await store.search(text="cat")] == ["zero"]
-            assert await store.search(embedding=np.zeros(4, dtype=np.float32)) == []
-            found = await store.search(embedding=np.zeros(4, dtype=np.float32), text="cat")
-            assert [document.id for document in found] == ["zero"]
+            nowhere = np.zeros(4, dtype=np.float32)
+            assert await store.search(embedding=nowhere) == []
+            for query in self.queries("cat", nowhere)[1:]:
+                assert [document.id for document in await store.search(**query)] == ["zero"]
 
         self.run(tmp_path, scenario)
 
@@ -78,7 +78,7 @@ class DenseTests(StoreCase):
             await store.upsert([Document("both", "cat")], unit(0))
             await store.upsert([Document("more words", "cat")])
             assert [document.id for document in await store.search(embedding=unit(0)[0])] == ["both"]
-            assert len(await store.search(text="cat")) == 3
+            await self.check_found_by_words(store, "cat", {"words", "both", "more words"})
 
         self.run(tmp_path, scenario)
 

@@ -36,7 +36,7 @@ class InterruptionTests(StoreCase):
                     for seen in versions.values():
                         assert len(seen) == 5, "a batch is there as a whole"
                         assert len(set(seen)) == 1, "and of one upsert"
-                    assert_ranked(await store.search(text="cat", embedding=unit(0)[0], k=50))
+                    assert_ranked(await store.search(**self.queries("cat", unit(0)[0])[-1], k=50))
 
             async with asyncio.TaskGroup() as group:
                 for writer in range(3):
@@ -56,8 +56,7 @@ class InterruptionTests(StoreCase):
                 calls = [
                     asyncio.create_task(call)
                     for call in (
-                        store.search(text="cat", embedding=unit(0)[0]),
-                        store.search(text="cat"),
+                        *(store.search(**query) for query in self.queries("cat", unit(0)[0])),
                         store.upsert([Document(f"new{steps}-{n}", "dog") for n in range(10)], unit(*[1] * 10)),
                     )
                 ]
@@ -69,7 +68,7 @@ class InterruptionTests(StoreCase):
                 for outcome in outcomes:
                     assert not isinstance(outcome, BaseException) or isinstance(outcome, asyncio.CancelledError)
             await store.upsert([Document("last", "walrus")], unit(2))
-            assert [document.id for document in await store.search(text="walrus")] == ["last"]
+            await self.check_found_by_words(store, "walrus", {"last"})
             assert [document.id for document in await store.search(embedding=unit(2)[0], k=1)] == ["last"]
             new = await store.count() - 501
             assert new % 10 == 0, "no part of a batch"
@@ -86,7 +85,7 @@ class InterruptionTests(StoreCase):
 
         async def read() -> None:
             assert await store.count() == 6
-            assert len(await store.search(text="cat", embedding=unit(0)[0])) == 6
+            assert len(await store.search(**self.queries("cat", unit(0)[0])[-1])) == 6
             await store.close()
 
         asyncio.run(write(0))

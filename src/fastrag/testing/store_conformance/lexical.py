@@ -11,11 +11,17 @@ import pytest
 
 from fastrag.document import Document
 from fastrag.store.base import VectorStore
-from fastrag.testing.store_conformance.case import StoreCase, assert_ranked, unit
+from fastrag.testing.store_conformance.case import Scenario, StoreCase, assert_ranked, unit
 
 
 class LexicalTests(StoreCase):
     """Order, forms of words, ties, texts that look like query syntax, fusion."""
+
+    def run_with_words(self, folder: Path, scenario: Scenario) -> None:
+        """`run`, for a store that has a search by words."""
+        if not self.has_lexical_search:
+            pytest.skip("the store has no lexical search")
+        self.run(folder, scenario)
 
     def test_lexical_search_ranks_by_words(self, tmp_path: Path) -> None:
         documents = [
@@ -38,7 +44,7 @@ class LexicalTests(StoreCase):
                 assert len(await store.search(text="sings", k=4)) == 4
                 await store.optimize()
 
-        self.run(tmp_path, scenario)
+        self.run_with_words(tmp_path, scenario)
 
     def test_words_are_found_whatever_their_form(self, tmp_path: Path) -> None:
         async def scenario(store: VectorStore) -> None:
@@ -48,7 +54,7 @@ class LexicalTests(StoreCase):
             for text in ("caf", "???", "\x00", "unheard"):
                 assert await store.search(text=text) == [], text
 
-        self.run(tmp_path, scenario)
+        self.run_with_words(tmp_path, scenario)
 
     def test_query_syntax_is_only_text(self, tmp_path: Path) -> None:
         queries = [
@@ -63,7 +69,7 @@ class LexicalTests(StoreCase):
             for query in queries:
                 assert [document.id for document in await store.search(text=query)] == ["a"], query
 
-        self.run(tmp_path, scenario)
+        self.run_with_words(tmp_path, scenario)
 
     def test_equal_texts_are_in_the_order_written(self, tmp_path: Path) -> None:
         async def scenario(store: VectorStore) -> None:
@@ -80,7 +86,7 @@ class LexicalTests(StoreCase):
                     assert [document.id for document in found] == expected[:k]
                 await store.optimize()
 
-        self.run(tmp_path, scenario)
+        self.run_with_words(tmp_path, scenario)
 
     def test_hybrid_search_fuses_both(self, tmp_path: Path) -> None:
         async def scenario(store: VectorStore) -> None:
@@ -99,7 +105,7 @@ class LexicalTests(StoreCase):
             assert_ranked(found)
             assert len(await store.search(embedding=np.array([1, 0], dtype=np.float32), text="cat", k=1)) == 1
 
-        self.run(tmp_path, scenario)
+        self.run_with_words(tmp_path, scenario)
 
     def test_min_score(self, tmp_path: Path) -> None:
         async def scenario(store: VectorStore) -> None:
@@ -110,4 +116,4 @@ class LexicalTests(StoreCase):
             assert await store.search(text="cat", min_score=1e9) == []
             assert await store.search(text="cat", embedding=query, min_score=1) == []
 
-        self.run(tmp_path, scenario)
+        self.run_with_words(tmp_path, scenario)

@@ -102,6 +102,8 @@ class MistakeTests(StoreCase):
             {"embedding": vector, "filter": And([Eq("a", n) for n in range(2000)])},
             {"embedding": vector, "filter": Or([Eq("a", 1), Not(Range("a", lt=float("inf")))])},
         ]
+        if not self.has_lexical_search:
+            bad += [{"text": "cat"}, {"text": "cat", "embedding": vector}]
 
         async def scenario(store: VectorStore) -> None:
             await store.upsert([Document("a", "cat")], unit(0))
@@ -111,7 +113,7 @@ class MistakeTests(StoreCase):
             with pytest.raises(EmbedderMismatchError, match=r"dimension 4.*dimension 3"):
                 await store.search(embedding=np.ones(3, dtype=np.float32))
             with pytest.raises(EmbedderMismatchError):
-                await store.search(embedding=np.ones(3, dtype=np.float32), text="cat")
+                await store.search(**self.queries("cat", np.ones(3, dtype=np.float32))[-1])
             for filter in (Eq("", 1), "a = 1"):
                 with pytest.raises(ConfigurationError):
                     await store.count(filter)  # type: ignore[arg-type]

@@ -1,0 +1,50 @@
+"""What benchmarks/stores.py measures: each engine called directly, as its own documentation shows it, and its store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastrag.store import InMemoryStore, LanceStore, MilvusStore, PgVectorStore, QdrantStore, VectorStore
+from fastrag.store.opening import open_store
+from store_engines import servers
+from store_engines.base import Engine
+from store_engines.lance import LanceDB
+from store_engines.memory import NumpyAndTantivy
+from store_engines.milvus import Milvus
+from store_engines.postgres import Postgres
+from store_engines.qdrant import Qdrant
+from store_engines.servers import Server
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How an engine is used directly, how the store in front of it, and where both are.
+
+    Attributes:
+        engine: Of the server's URL, or of a path that nothing is at.
+        store: The same.
+        server: Starts one; what needs none gets one without a URL.
+        most: Of how many rows it is not afraid.
+        at_once: How many searches it stands at a time.
+    """
+
+    engine: Callable[[str], Engine]
+    store: Callable[[str], VectorStore]
+    server: Callable[[], AbstractContextManager[Server]] = lambda: nullcontext(Server(""))
+    most: int = 10_000_000
+    at_once: int = 64
+
+
+ENGINES = {
+    "memory": Setup(NumpyAndTantivy, lambda place: InMemoryStore()),
+    "lance": Setup(LanceDB, LanceStore),
+    "postgres": Setup(Postgres, PgVectorStore, servers.postgres),
+    "milvus": Setup(Milvus, open_store, servers.milvus),
+    "milvus-file": Setup(
+        lambda place: Milvus(f"{place}.db"), lambda place: MilvusStore(Path(f"{place}.db")), most=100_000
+    ),
+    "qdrant-imitation": Setup(Qdrant, QdrantStore, servers.qdrant, most=2_000, at_once=4),
+}

@@ -1,0 +1,65 @@
+"""Showing how far a long job has come: a bar where someone watches, a line now and then where nobody does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Show = Callable[[int, str], object]
+"""Called with how many are done, and a few words on what came of them."""
+
+_LINE_EVERY_S = 10.0
+
+
+@contextmanager
+def shown(job: str, total: int | None, things: str) -> Iterator[Show]:
+    """Give the callable that the job reports to; what it shows goes to stderr.
+
+    Args:
+        job: What is going on, in a word.
+        total: How many there are to be done; None while that is not known.
+        things: What they are, in the plural.
+    """
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    if console.is_terminal:
+        with _bar(console, job, total) as show:
+            yield show
+    else:
+        yield _lines(console, job, total, things)
+
+
+@contextmanager
+def _bar(console: Console, job: str, total: int | None) -> Iterator[Show]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn(job),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[detail]}"),
+    )
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task(job, total=total, detail="")
+        yield lambda done, detail: progress.update(task, completed=done, detail=detail)
+
+
+def _lines(console: Console, job: str, total: int | None, things: str) -> Show:
+    due = time.monotonic() + _LINE_EVERY_S
+
+    def show(done: int, detail: str) -> None:
+        nonlocal due
+        now = time.monotonic()
+        if now >= due or done == total:
+            due = now + _LINE_EVERY_S
+            of = f"/{total}" if total is not None else ""
+            console.print(f"{job}: {done}{of} {things}, {detail}", markup=False)
+
+    return show

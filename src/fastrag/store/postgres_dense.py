@@ -1,0 +1,128 @@
+"""Search by vectors in PostgreSQL, exact or by pgvector's HNSW, and making that index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fastrag.embedding.base import Vector
+from fastrag.store.postgres_engine import psycopg
+from fastrag.store.postgres_filters import Condition
+from fastrag.store.postgres_rows import DOCUMENT_COLUMNS
+from fastrag.store.postgres_table import Names
+
+# What pgvector indexes: vectors up to the former, vectors of half precision up to the latter.
+_MAX_INDEXED = 2000
+_MAX_INDEXED_HALF = 4000
+
+# Beyond so many candidates comparing every vector is no slower, and misses nothing.
+_MAX_CANDIDATES = 1000
+# An index scan that filters gives near ones late: more candidates are looked at than asked for.
+_FILTERED_CANDIDATES = 4
+_HALF_CANDIDATES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class HnswSettings:
+    """How the index is built; see `PgVectorStore`."""
+
+    m: int
+    ef_construction: int
+    exact_up_to: int
+    build_memory_mb: int
+    build_workers: int
+
+
+async def nearest(
+    connection: Any, names: Names, dimension: int, embedding: Vector, k: int, condition: Condition
+) -> list[tuple[Any, ...]]:
+    """The ``k`` rows of `DOCUMENT_COLUMNS` and distance (minus the cosine) closest to ``embedding``, closest first.
+
+    Equal ones are in the order they were written. Where the index comes short of ``k``, or cannot tell which of many
+    equal ones come first, all that satisfy ``condition`` are compared.
+    """
+    values = {"embedding": embedding, "limit": k, **condition.values}
+    # One more than asked for at the least, to see whether the last one is as close as those that did not come.
+    candidates = _candidates(dimension, k, filtered=bool(condition.values))
+    while candidates <= _MAX_CANDIDATES:
+        cursor = await connection.execute(
+            f"SELECT {DOCUMENT_COLUMNS}, distance, max(distance) OVER (), count(*) OVER () FROM ("
+            f"  SELECT {DOCUMENT_COLUMNS}, written, vector <#> %(embedding)s::vector AS distance FROM {names.table}"
+            f"  WHERE vector IS NOT NULL AND {condition.sql}"
+            f"  ORDER BY {_indexed(dimension)} <#> %(embedding)s::vector{_as_half(dimension)} LIMIT %(candidates)s"
+            ") AS found ORDER BY distance, written LIMIT %(limit)s",
+            {**values, "candidates": candidates},
+            binary=True,
+        )
+        rows = await cursor.fetchall()
+        *_, kth, farthest, came = rows[-1] if rows else (0.0, 0.0, 0)
+        if came == candidates and kth < farthest:
+            return [row[:-2] for row in rows]
+        if came < candidates:
+            if not await _is_indexed(connection, names):
+                return [row[:-2] for row in rows]
+            break
+        candidates *= 4
+    cursor = await connection.execute(
+        f"SELECT {DOCUMENT_COLUMNS}, vector <#> %(embedding)s::vector AS distance FROM {names.table}"
+        f" WHERE vector IS NOT NULL AND {condition.sql} ORDER BY distance, written LIMIT %(limit)s",
+        values,
+        binary=True,
+    )
+    exact: list[tuple[Any, ...]] = await cursor.fetchall()
+    return exact
+
+
+async def index_vectors(connection: Any, names: Names, dimension: int, settings: HnswSettings) -> None:
+    """Build the index where there is none and the table is large enough for one. Writers wait, readers do not."""
+    if dimension > _MAX_INDEXED_HALF or await _is_indexed(connection, names):
+        return
+    cursor = await connection.execute(
+        f"SELECT count(*) FROM (SELECT FROM {names.table} WHERE vector IS NOT NULL LIMIT %s) AS vectors",
+        [settings.exact_up_to + 1],
+    )
+    (vectors,) = await cursor.fetchone()
+    if vectors <= settings.exact_up_to:
+        return
+    try:
+        await _build(connection, names, dimension, settings, settings.build_workers)
+    except psycopg("psycopg.errors").DiskFull:
+        # Workers share memory that a container may have little of (/dev/shm); alone, none is needed.
+        await _build(connection, names, dimension, settings, 0)
+
+
+async def _build(connection: Any, names: Names, dimension: int, settings: HnswSettings, workers: int) -> None:
+    async with connection.transaction():
+        await connection.execute(
+            "SELECT set_config('maintenance_work_mem', %s, true), "
+            "set_config('max_parallel_maintenance_workers', %s, true)",
+            [f"{settings.build_memory_mb}MB", str(workers)],
+        )
+        kind = "halfvec" if _as_half(dimension) else "vector"
+        # Vectors are of norm 1, so that the inner product is the cosine.
+        await connection.execute(
+            f"CREATE INDEX IF NOT EXISTS {names.vectors} ON {names.table}"
+            f" USING hnsw (({_indexed(dimension)}) {kind}_ip_ops)"
+            f" WITH (m = {settings.m}, ef_construction = {settings.ef_construction})"
+        )
+
+
+async def _is_indexed(connection: Any, names: Names) -> bool:
+    cursor = await connection.execute("SELECT to_regclass(%s) IS NOT NULL", [names.vectors])
+    (there,) = await cursor.fetchone()
+    return bool(there)
+
+
+def _candidates(dimension: int, k: int, *, filtered: bool) -> int:
+    if filtered:
+        return _FILTERED_CANDIDATES * k + 1
+    return (_HALF_CANDIDATES if _as_half(dimension) else 1) * k + 1
+
+
+def _indexed(dimension: int) -> str:
+    """The expression that is indexed: the column takes vectors of any dimension, an index does not."""
+    return f"(vector::vector({dimension}){_as_half(dimension)})"
+
+
+def _as_half(dimension: int) -> str:
+    return f"::halfvec({dimension})" if _MAX_INDEXED < dimension <= _MAX_INDEXED_HALF else ""

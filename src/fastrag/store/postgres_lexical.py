@@ -1,0 +1,130 @@
+"""Search by words in PostgreSQL: BM25 by pg_textsearch, or computed in SQL where that is not installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastrag.store.filters import Filter
+from fastrag.store.postgres_filters import Condition
+from fastrag.store.postgres_rows import DOCUMENT_COLUMNS
+from fastrag.store.postgres_table import Names, Ranking
+
+# As pg_textsearch has them where it is not told otherwise.
+_K1 = 1.2
+_B = 0.75
+# From how many texts the average length is taken; of smaller tables, from all.
+_SAMPLE = 5000
+# What ranking one text by itself costs, in texts that the index passes over.
+_ALONE = 3
+
+
+async def best_by_words(
+    connection: Any, names: Names, ranking: Ranking, words: str, k: int, filter: Filter | None
+) -> list[tuple[Any, ...]]:
+    """The ``k`` rows of `DOCUMENT_COLUMNS` and BM25 that suit ``words`` best, best first.
+
+    Equal ones are in the order they were written.
+    """
+    condition = Condition(filter)
+    values = {"words": words, "table": names.table, "index": names.words, "limit": k, **condition.values}
+    if ranking == "tsvector":
+        return await _computed(connection, names, values, condition)
+    if condition.is_indexed and await _are_few(connection, names, values, condition):
+        return await _one_by_one(connection, names, values, condition)
+    return await _by_index(connection, names, values, Condition(filter, past_index=True), k)
+
+
+async def _by_index(
+    connection: Any, names: Names, values: dict[str, Any], condition: Condition, k: int
+) -> list[tuple[Any, ...]]:
+    candidates = k + 1
+    while True:
+        # pg_textsearch's scores are negative, and 0 for texts with none of the words. Those told by
+        # bm25_get_current_score() are right only as long as its own index is walked along, so no other may be.
+        cursor = await connection.execute(
+            f"SELECT {DOCUMENT_COLUMNS}, -score, -max(score) OVER (), count(*) OVER () FROM ("
+            f"  SELECT {DOCUMENT_COLUMNS}, written, bm25_get_current_score() AS score FROM {names.table}"
+            f"  WHERE {condition.sql}"
+            "   ORDER BY words <@> to_bm25query(%(words)s, %(index)s) LIMIT %(candidates)s"
+            ") AS found ORDER BY score, written LIMIT %(limit)s",
+            {**values, "candidates": candidates},
+            binary=True,
+        )
+        rows = await cursor.fetchall()
+        if not rows:
+            return []
+        *_, kth, worst, came = rows[-1]
+        # Which of equal ones came first is up to the index; where others may be as good as the k-th, more are asked.
+        if came < candidates or kth > worst or kth <= 0:
+            return [row[:-2] for row in rows if row[-3] > 0]
+        candidates *= 4
+
+
+async def _are_few(connection: Any, names: Names, values: dict[str, Any], condition: Condition) -> bool:
+    """Whether ranking each text that satisfies ``condition`` costs less than walking along the index past the others.
+
+    With n of N texts satisfying it, the index passes over k N / n of them to find k, and the former costs n.
+    """
+    cursor = await connection.execute(
+        "WITH few AS MATERIALIZED ("
+        f" SELECT ceil(sqrt(%(limit)s::float8 * greatest(reltuples, 1000) / {_ALONE}))::bigint AS most"
+        "  FROM pg_class WHERE oid = %(table)s::regclass)"
+        f" SELECT (SELECT count(*) FROM (SELECT FROM {names.table} WHERE {condition.sql} LIMIT (SELECT most FROM few))"
+        "  AS matching) < most FROM few",
+        values,
+    )
+    (few,) = await cursor.fetchone()
+    return bool(few)
+
+
+async def _one_by_one(
+    connection: Any, names: Names, values: dict[str, Any], condition: Condition
+) -> list[tuple[Any, ...]]:
+    cursor = await connection.execute(
+        f"SELECT {DOCUMENT_COLUMNS}, -score FROM ("
+        f"  SELECT {DOCUMENT_COLUMNS}, written, words <@> to_bm25query(%(words)s, %(index)s) AS score"
+        f"  FROM {names.table} WHERE {condition.sql} OFFSET 0"
+        ") AS found WHERE score < 0 ORDER BY score, written LIMIT %(limit)s",
+        values,
+        binary=True,
+    )
+    rows: list[tuple[Any, ...]] = await cursor.fetchall()
+    return rows
+
+
+async def _computed(
+    connection: Any, names: Names, values: dict[str, Any], condition: Condition
+) -> list[tuple[Any, ...]]:
+    """BM25 in SQL, of every text with any of the words: Robertson and Zaragoza (2009), with Lucene's idf.
+
+    How often a word is in a text is what ts_rank_cd gives for that word alone where every place weighs 1; a tsvector
+    holds 255 places of a word at the most. How many texts there are, and their average length, are estimated in large
+    tables.
+    """
+    cursor = await connection.execute(
+        "WITH planner AS MATERIALIZED ("
+        f" SELECT least(100, 100 * {_SAMPLE} / greatest(reltuples, 1)) AS share"
+        "  FROM pg_class WHERE oid = %(table)s::regclass"
+        "), sample AS MATERIALIZED ("
+        "  SELECT count(*) * 100 / (SELECT share FROM planner) AS texts, coalesce(avg(length), 1) AS average"
+        f" FROM {names.table} TABLESAMPLE SYSTEM ((SELECT share FROM planner)) REPEATABLE (1)"
+        "), asked AS MATERIALIZED ("
+        "  SELECT quote_literal(lexeme)::tsquery AS word, cardinality(positions) AS times"
+        "  FROM unnest(to_tsvector('pg_catalog.simple', %(words)s))"
+        "), counted AS MATERIALIZED ("
+        f" SELECT word, times, (SELECT count(*) FROM {names.table} WHERE lexemes @@ word) AS holders FROM asked"
+        "), weighed AS MATERIALIZED ("
+        "  SELECT word, times * ln(1 + (greatest(texts, holders) - holders + 0.5) / (holders + 0.5)) AS weight, average"
+        "  FROM counted, sample WHERE holders > 0"
+        ")"
+        f" SELECT {DOCUMENT_COLUMNS}, score FROM {names.table} CROSS JOIN LATERAL ("
+        f"  SELECT sum(weight * often * {_K1 + 1} / (often + {_K1} * ({1 - _B} + {_B} * length / average))) AS score"
+        "   FROM weighed CROSS JOIN LATERAL"
+        "     (SELECT ts_rank_cd('{1,1,1,1}', lexemes, word)::float8 AS often) AS counts WHERE often > 0"
+        f") AS ranked WHERE lexemes @@ (SELECT string_agg(word::text, '|')::tsquery FROM asked) AND {condition.sql}"
+        " ORDER BY score DESC, written LIMIT %(limit)s",
+        values,
+        binary=True,
+    )
+    rows: list[tuple[Any, ...]] = await cursor.fetchall()
+    return rows
