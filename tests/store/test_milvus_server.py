@@ -16,6 +16,7 @@ from fastrag.document import Document
 from fastrag.errors import ConfigurationError, StoreError
 from fastrag.store import And, Contains, Eq, In, MilvusStore, Not, Or, Range
 from fastrag.testing.store_conformance import DurableStoreConformance
+from fastrag.testing.store_conformance.filtering import FilterTests
 
 if sys.platform != "linux":
     pytest.skip("the server's package is for Linux", allow_module_level=True)
@@ -68,6 +69,17 @@ class TestMilvusStoreOnAServer(DurableStoreConformance):
             self.empty()
             self.folder = folder
         return store_of(self.server, namespace=namespace)
+
+
+class TestFiltersOfColumnsOnAServer(FilterTests):
+    has_lexical_search = False
+
+    @pytest.fixture(autouse=True)
+    def _place(self, server, empty):
+        self.server = server
+
+    def make_store(self, folder, namespace="default"):
+        return store_of(self.server, namespace=namespace, filtered_fields=["a", "a.b", "v", "n", "ü"])
 
 
 @pytest.fixture
