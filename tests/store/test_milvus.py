@@ -370,6 +370,9 @@ async def test_stores_at_one_place_see_what_others_make_of_it(tmp_path):
     await one.bind("embedder", 3)
     await one.upsert([Document("c", "cat")], np.eye(3)[:1])
     assert await ids_found(other, embedding=np.ones(3)) == ["c"]
+    await one.drop()
+    await other.upsert([Document("d", "cat")], np.eye(3)[:1])
+    assert await ids_found(one, embedding=np.ones(3)) == ["d"]
     await one.close()
     assert await other.count() == 1
     await other.close()

@@ -116,6 +116,25 @@ async def test_a_write_that_has_returned_is_seen_by_every_process(server, store)
     await other.close()
 
 
+async def test_stores_see_what_others_make_of_a_namespace(server, store):
+    other = store_of(server)
+    await store.upsert([Document("a", "cat")])
+    assert [document.id async for document in other.scan()] == ["a"]
+    await other.bind("embedder", 2)
+    await store.upsert([Document("b", "cat")], np.eye(2)[:1])
+    assert await ids_found(other, embedding=np.ones(2)) == ["b"]
+    await store.drop()
+    assert await other.count() == 0
+    assert await other.search(embedding=np.ones(2)) == []
+    await store.bind("embedder", 3)
+    await store.upsert([Document("c", "cat")], np.eye(3)[:1])
+    assert await ids_found(other, embedding=np.ones(3)) == ["c"]
+    await store.drop()
+    await other.upsert([Document("d", "cat")], np.eye(3)[:1])
+    assert await ids_found(store, embedding=np.ones(3)) == ["d"]
+    await other.close()
+
+
 async def test_strong_reads_see_what_others_did_not_wait_for(server, empty):
     writer, reader = store_of(server, consistency="strong"), store_of(server, consistency="strong")
     for number in range(10):

@@ -186,6 +186,10 @@ class MilvusStore(VectorStore):
             return
         try:
             await self._write(copies, vectors)
+        except CollectionGoneError:
+            # Dropped, or replaced by one with a dimension, since it was last seen.
+            self._collections.forget()
+            await self._write(copies, vectors)
         except StoreError:
             self._collections.forget()
             raise
