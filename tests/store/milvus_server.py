@@ -29,8 +29,8 @@ _QUICK = {
     "QUERYCOORD_DISTPULLINTERVAL": "20",
     "QUERYCOORD_UPDATENEXTTARGETINTERVAL": "0.1",
     "QUERYCOORD_LEADERVIEWUPDATEINTERVAL": "0.1",
-    # How long a killed server is waited for by the one that takes its place.
-    "COMMON_SESSION_TTL": "2",
+    # For so many seconds the server that takes a killed one's place waits for it.
+    "COMMON_SESSION_TTL": "10",
     # An answer of 64 MB takes long to make.
     "PROXY_GRPC_SERVERMAXSENDSIZE": "8000000",
 }

@@ -5,7 +5,7 @@ import pytest
 
 from fastrag.document import Document
 from fastrag.errors import ConfigurationError, MissingDependencyError
-from fastrag.store import Eq, InMemoryStore
+from fastrag.store import Eq, Exists, InMemoryStore, Not, Range
 from fastrag.testing.store_conformance import StoreConformance
 
 
@@ -89,3 +89,20 @@ async def test_the_language_decides_which_words_are_one():
 def test_a_language_without_stemmer_is_refused(language):
     with pytest.raises(ConfigurationError, match="language"):
         InMemoryStore(language=language)
+
+
+async def test_filtered_lexical_search_finds_the_best_wherever_they_are():
+    random = np.random.default_rng(4)
+    store = InMemoryStore()
+    texts = ["cat " * random.integers(0, 4) + "dog " * random.integers(0, 30) for _ in range(3000)]
+    await store.upsert([Document(str(n), text, metadata={"n": n, "tenth": n % 10}) for n, text in enumerate(texts)])
+    every = await store.search(text="cat dog", k=3000)
+    for filter, keeps in (
+        (Eq("tenth", 3), lambda n: n % 10 == 3),
+        (Range("n", gte=2990), lambda n: n >= 2990),
+        (Not(Exists("n")), lambda n: False),
+        (Exists("n"), lambda n: True),
+    ):
+        best = [each for each in found(every) if keeps(int(each[0]))]
+        for k in (1, 7, 3000):
+            assert found(await store.search(text="cat dog", k=k, filter=filter)) == best[:k]

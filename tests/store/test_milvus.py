@@ -18,6 +18,7 @@ from fastrag.document import Document
 from fastrag.errors import ConfigurationError, StoreError
 from fastrag.store import Contains, Eq, Exists, In, MilvusStore, Not, Range, matches, milvus, milvus_rows
 from fastrag.testing.store_conformance import DurableStoreConformance
+from fastrag.testing.store_conformance.filtering import FilterTests
 
 pymilvus = pytest.importorskip("pymilvus")
 pytest.importorskip("milvus_lite", reason="milvus-lite is not for this system")
@@ -28,6 +29,11 @@ WORKER = Path(__file__).with_name("milvus_worker.py")
 class TestMilvusStoreOnAFile(DurableStoreConformance):
     def make_store(self, folder, namespace="default"):
         return MilvusStore(folder / "store.db", namespace=namespace)
+
+
+class TestFiltersOfColumnsInAFile(FilterTests):
+    def make_store(self, folder, namespace="default"):
+        return MilvusStore(folder / "store.db", namespace=namespace, filtered_fields=["a", "a.b", "v", "n", "ü"])
 
 
 @pytest.fixture
@@ -183,6 +189,7 @@ def test_a_uri_with_a_password_is_refused_without_showing_it():
         *({"timeout_s": 0}, {"timeout_s": float("nan")}, {"timeout_s": "1"}, {"timeout_s": True}, {"token": 3}),
         *({"consistency": "Strong"}, {"consistency": None}, {"shards": 0}, {"m": 1.5}, {"ef_construction": -1}),
         *({"ef_search": 0}, {"filtered_ef_search": True}, {"namespace": "A"}, {"language": "xx"}),
+        *({"filtered_fields": "a"}, {"filtered_fields": [""]}, {"filtered_fields": ["a"] * 33}),
     ],
 )
 def test_options_that_make_no_sense(options):
@@ -363,6 +370,9 @@ async def test_stores_at_one_place_see_what_others_make_of_it(tmp_path):
     await one.bind("embedder", 3)
     await one.upsert([Document("c", "cat")], np.eye(3)[:1])
     assert await ids_found(other, embedding=np.ones(3)) == ["c"]
+    await one.drop()
+    await other.upsert([Document("d", "cat")], np.eye(3)[:1])
+    assert await ids_found(one, embedding=np.ones(3)) == ["d"]
     await one.close()
     assert await other.count() == 1
     await other.close()

@@ -16,6 +16,7 @@ from fastrag.document import Document
 from fastrag.errors import ConfigurationError, StoreError
 from fastrag.store import And, Contains, Eq, In, MilvusStore, Not, Or, Range
 from fastrag.testing.store_conformance import DurableStoreConformance
+from fastrag.testing.store_conformance.filtering import FilterTests
 
 if sys.platform != "linux":
     pytest.skip("the server's package is for Linux", allow_module_level=True)
@@ -70,6 +71,17 @@ class TestMilvusStoreOnAServer(DurableStoreConformance):
         return store_of(self.server, namespace=namespace)
 
 
+class TestFiltersOfColumnsOnAServer(FilterTests):
+    has_lexical_search = False
+
+    @pytest.fixture(autouse=True)
+    def _place(self, server, empty):
+        self.server = server
+
+    def make_store(self, folder, namespace="default"):
+        return store_of(self.server, namespace=namespace, filtered_fields=["a", "a.b", "v", "n", "ü"])
+
+
 @pytest.fixture
 async def store(server, empty):
     store = store_of(server)
@@ -101,6 +113,25 @@ async def test_a_write_that_has_returned_is_seen_by_every_process(server, store)
         assert await store.delete(ids=[str(number)]) == 1
         assert await other.get([str(number)]) == []
         assert await other.count() == 29 - number
+    await other.close()
+
+
+async def test_stores_see_what_others_make_of_a_namespace(server, store):
+    other = store_of(server)
+    await store.upsert([Document("a", "cat")])
+    assert [document.id async for document in other.scan()] == ["a"]
+    await other.bind("embedder", 2)
+    await store.upsert([Document("b", "cat")], np.eye(2)[:1])
+    assert await ids_found(other, embedding=np.ones(2)) == ["b"]
+    await store.drop()
+    assert await other.count() == 0
+    assert await other.search(embedding=np.ones(2)) == []
+    await store.bind("embedder", 3)
+    await store.upsert([Document("c", "cat")], np.eye(3)[:1])
+    assert await ids_found(other, embedding=np.ones(3)) == ["c"]
+    await store.drop()
+    await other.upsert([Document("d", "cat")], np.eye(3)[:1])
+    assert await ids_found(store, embedding=np.ones(3)) == ["d"]
     await other.close()
 
 

@@ -448,9 +448,6 @@ async def test_a_plan_for_each_filter(plain_server, tmp_path):
     a, b, c = Exists("a"), Eq("b", 1), Contains("c", "x")
     assert Condition(And([a, b, c])).sql == "facts @> %(filter_0)s"
     assert Condition(Or([a, b, c])).sql == "facts && %(filter_0)s"
-    assert Condition(And([a, Or([b, c]), Range("d", gt=1)])).is_indexed
-    assert not Condition(Or([a, Range("d", gt=1)])).is_indexed
-    assert not Condition(Not(a)).is_indexed
     assert (Condition(And([])).sql, Condition(Or([])).sql, Condition(In("a", [])).sql) == ("true", "false", "false")
     assert Condition(None).sql == "true"
 

@@ -6,8 +6,9 @@ import contextlib
 import errno
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -28,6 +29,18 @@ def write_chunks_atomically(path: Path, chunks: Iterable[bytes]) -> None:
     Raises:
         OSError: The folder or file cannot be written.
     """
+    with written_atomically(path) as file:
+        for chunk in chunks:
+            file.write(chunk)
+
+
+@contextlib.contextmanager
+def written_atomically(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write to, which takes the place of ``path`` as `write_atomically` does when the block ends.
+
+    Raises:
+        OSError: The folder or file cannot be written.
+    """
     path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "not a regular file, and will not be replaced by one", str(path))
@@ -38,8 +51,7 @@ def write_chunks_atomically(path: Path, chunks: Iterable[bytes]) -> None:
         with temporary.open("xb") as file:
             with contextlib.suppress(FileNotFoundError):
                 os.chmod(temporary, path.stat().st_mode & 0o7777)  # noqa: PTH101
-            for chunk in chunks:
-                file.write(chunk)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)

@@ -100,23 +100,27 @@ class LexicalIndex:
         """
         words = Counter(self._analyzer.analyze(text))
         total = searcher.num_docs
-        if not words or not total:
+        if not words or not total or (allowed is not None and not allowed.any()):
             return []
         query = self._query(words)
-        limit = total if allowed is not None else min(k + 1, total)
+        # So many that as a rule there are more than k allowed ones among them.
+        limit = k + 1 if allowed is None else 2 * (k + 1) * len(allowed) // max(1, int(np.count_nonzero(allowed)))
         while True:
+            limit = min(limit, total)
             try:
                 hits = searcher.search(query, limit=limit, count=False).hits
                 rows = searcher.fast_field_values("row", [address for _, address in hits])
             except ValueError as error:
                 raise StoreError(f"tantivy could not search: {error}") from error
-            # Where the k-th best score goes on beyond the limit, which of its rows came is up to the engine.
-            if limit >= total or len(hits) < limit or hits[k - 1][0] > hits[-1][0]:
+            scored = [
+                (row, score) for row, (score, _) in zip(rows, hits, strict=True) if allowed is None or allowed[row]
+            ]
+            if len(hits) < limit or limit == total:
                 break
-            limit = min(limit * 4, total)
-        scored = [(row, score) for row, (score, _) in zip(rows, hits, strict=True)]
-        if allowed is not None:
-            scored = [(row, score) for row, score in scored if allowed[row]]
+            # Where the k-th best score goes on beyond the limit, which of its rows came is up to the engine.
+            if len(scored) >= k and scored[k - 1][1] > hits[-1][0]:
+                break
+            limit *= 4
         scored.sort(key=lambda hit: (-hit[1], hit[0]))
         return scored[:k]
 

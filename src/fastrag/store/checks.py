@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -71,6 +73,23 @@ def checked_namespace(namespace: object) -> str:
             f"a namespace is 1 to 48 of a-z, 0-9 and _ that begin with a letter, not {namespace!r}"
         )
     return namespace
+
+
+def checked_folder(path: object) -> Path:
+    """Return ``path`` as an absolute one, so that it means the same whatever folder is current later.
+
+    Raises:
+        ConfigurationError: It is no path, or a URL.
+    """
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(text, str) or "\0" in text:
+        raise ConfigurationError(f"path must be the path of a folder, not {path!r}")
+    if "://" in text:
+        raise ConfigurationError(f"path must be a folder on this machine, not a URL: {text!r}")
+    try:
+        return Path(text).expanduser().absolute()
+    except RuntimeError as error:
+        raise ConfigurationError(f"path {text!r} cannot be told: {error}") from error
 
 
 def checked_id(id: object) -> str:

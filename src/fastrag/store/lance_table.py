@@ -13,11 +13,11 @@ import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, Literal, TypeVar, overload
 
 from fastrag._support.files import fsync_folder
 from fastrag.errors import ConfigurationError, FastRAGError, StoreError
+from fastrag.store.checks import checked_folder
 from fastrag.store.durability import FileSyncer, make_durable_folder
 from fastrag.store.lance_engine import lancedb, refuse_after_fork
 from fastrag.store.lance_indexes import index_words
@@ -59,7 +59,7 @@ class LanceTable:
     """
 
     def __init__(self, path: str | os.PathLike[str], namespace: str, language: str | None) -> None:
-        self._path = _folder(path)
+        self._path = checked_folder(path)
         self._namespace = namespace
         self._language = language
         self._files = self._path / f"{namespace}{_TABLE_FOLDER}"
@@ -276,16 +276,3 @@ async def retried(step: Callable[[], Awaitable[None]]) -> None:
         with contextlib.suppress(RuntimeError, ValueError):
             return await step()
     return await step()
-
-
-def _folder(path: object) -> Path:
-    """``path`` as LanceDB and this module will both understand it, whatever folder is current later."""
-    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
-    if not isinstance(text, str) or "\0" in text:
-        raise ConfigurationError(f"path must be the path of a folder, not {path!r}")
-    if "://" in text:
-        raise ConfigurationError(f"path must be a folder on this machine, not a URL: {text!r}")
-    try:
-        return Path(text).expanduser().absolute()
-    except RuntimeError as error:
-        raise ConfigurationError(f"path {text!r} cannot be told: {error}") from error

@@ -44,24 +44,26 @@ class MilvusStore(VectorStore):
     the first write or `bind`; reading one that is not there finds nothing.
 
     **Dense search** uses an HNSW graph, or compares every vector in a file and in what is too new or too small to have
-    a graph. Filters are applied by the engine before the ranking.
+    a graph. Filters are applied by the engine before the ranking. Call `optimize` after bulk writes: from 5,000 new
+    rows on, and until it or the server itself (after ten minutes without a write) has put them into a graph, a server
+    looks at an eighth of them, and with a filter that keeps 1 % finds some five of the ten closest.
 
     **Lexical search** is Milvus' BM25, of servers from 2.5 on and of files; an older server keeps Documents and finds
     them by vector, and refuses a search by words. Words are taken apart and reduced to their stems here, by tantivy, so
     that all of them find the same; of a text longer than some 60,000 bytes, those at its beginning.
 
     **Writes** of up to 32 MB are there as a whole or not at all, unless there is more than one shard; larger ones are
-    sent in parts. `delete` removes a thousand Documents at a time. A server makes a write visible with its next tick of
-    the clock, some 200 ms later. ``consistency`` says who waits for it:
+    sent in parts. `delete` removes a thousand Documents at a time. A server makes a write visible with the next tick of
+    its clock, some 200 ms later. ``consistency`` says who waits for it:
 
-    - ``"bounded"``: the writer. What a write has returned from is seen by every later call of any process, and reads
-      do not wait. In a cluster that holds a collection in memory more than once, another copy may show a write up to
-      five seconds later.
+    - ``"bounded"``: the writer, where the collection is in memory, so that it can be read; that is from the first read
+      on. What a write has returned from is seen by every later call of any process, and reads do not wait. In a cluster
+      that holds a collection in memory more than once, another copy may show a write up to five seconds later.
     - ``"strong"``: the reader, at every read, also of a cluster with many copies.
 
-    Since a write waits, write Documents by the thousand, or several batches at once. Call `optimize` after bulk writes.
-    The first vectors, or `bind`, in a namespace that holds Documents without vectors copy it; others must not write
-    meanwhile.
+    Since a write waits, write Documents by the thousand, or several batches at once. The first read of a collection
+    loads it into the server's memory, which takes seconds. The first vectors, or `bind`, in a namespace that holds
+    Documents without vectors copy it; others must not write meanwhile.
 
     **Limits**: a search finds 16,384 Documents at the most; a Document's metadata may have 4,096 facts in it to filter
     by (a field with a text has two, a list one and one for each different item) and about 65,000 bytes of keys on a
@@ -183,6 +185,10 @@ class MilvusStore(VectorStore):
         if not copies:
             return
         try:
+            await self._write(copies, vectors)
+        except CollectionGoneError:
+            # Dropped, or replaced by one with a dimension, since it was last seen.
+            self._collections.forget()
             await self._write(copies, vectors)
         except StoreError:
             self._collections.forget()

@@ -12,6 +12,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import Any
 
+from fastrag.errors import StoreError
 from fastrag.store.milvus_filters import NOTHING
 from fastrag.store.milvus_rows import Collection
 from fastrag.store.milvus_server import SLOW_S, MilvusServer
@@ -107,8 +108,9 @@ class Loading:
         async with asyncio.timeout(SLOW_S):
             rows = await self._rows_indexed(collection)
         if await self._state(collection) != "NotLoad":
-            # Not all of them need come: some may have been removed, or put together with others.
-            with contextlib.suppress(TimeoutError):
+            # Not all of them need come: some may have been removed, or put together with others; nor need a service
+            # tell of its segments.
+            with contextlib.suppress(TimeoutError, StoreError):
                 async with asyncio.timeout(_HANDED_OVER_S):
                     await self._wait_for_segments(collection, rows)
 

@@ -38,6 +38,7 @@ from fastrag.store.postgres_rows import (
     write_rows,
 )
 from fastrag.store.postgres_server import Conninfo, PostgresServer
+from fastrag.store.postgres_shares import Shares
 from fastrag.store.postgres_table import Table, list_namespaces
 from fastrag.store.postgres_textsearch import merge_words
 from fastrag.store.postgres_words import WordTexts
@@ -145,6 +146,7 @@ class PgVectorStore(VectorStore):
         )
         self._rows = PostgresNamespace(self._server, self._namespace, self._language)
         self._names = self._rows.names
+        self._shares = Shares()
         self._words: WordTexts | None = None
 
     @property
@@ -271,7 +273,6 @@ class PgVectorStore(VectorStore):
 
     async def search_dense(self, embedding: Vector, k: int, filter: Filter | None) -> list[tuple[Document, float]]:
         """See `VectorStore.search_dense`."""
-        condition = Condition(filter)
 
         async def found(connection: Any, table: Table) -> list[tuple[Any, ...]]:
             if table.dimension is None:
@@ -279,7 +280,8 @@ class PgVectorStore(VectorStore):
             check_dimension(embedding.size, table.dimension)
             if not embedding.any():
                 return []
-            return await nearest(connection, self._names, table.dimension, embedding, min(k, _MAX_K), condition)
+            most = min(k, _MAX_K)
+            return await nearest(connection, self._names, table.dimension, embedding, most, filter, self._shares)
 
         rows: list[tuple[Any, ...]] = await self._rows.read("search", found, [])
         return [(to_document(row), min(1.0, max(-1.0, -row[-1]))) for row in rows]
@@ -293,7 +295,8 @@ class PgVectorStore(VectorStore):
         words = self._to_words().of_query(text)
 
         async def found(connection: Any, table: Table) -> list[tuple[Any, ...]]:
-            return await best_by_words(connection, self._names, table.ranking, words, min(k, _MAX_K), filter)
+            most = min(k, _MAX_K)
+            return await best_by_words(connection, self._names, table.ranking, words, most, filter, self._shares)
 
         rows: list[tuple[Any, ...]] = await self._rows.read("search", found, []) if words else []
         return [(to_document(row), row[-1]) for row in rows]

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastrag.embedding.base import Vector
+from fastrag.store.filters import Filter
 from fastrag.store.postgres_engine import psycopg
 from fastrag.store.postgres_filters import Condition
 from fastrag.store.postgres_rows import DOCUMENT_COLUMNS
+from fastrag.store.postgres_shares import Shares
 from fastrag.store.postgres_table import Names
 
 # What pgvector indexes: vectors up to the former, vectors of half precision up to the latter.
@@ -17,8 +19,10 @@ _MAX_INDEXED_HALF = 4000
 
 # Beyond so many candidates comparing every vector is no slower, and misses nothing.
 _MAX_CANDIDATES = 1000
+# Where a filter keeps less than this, the index is slow and misses many: what it keeps is compared one by one.
+_LEAST_SHARE = 0.05
 # An index scan that filters gives near ones late: more candidates are looked at than asked for.
-_FILTERED_CANDIDATES = 4
+_FILTERED_CANDIDATES = 2
 _HALF_CANDIDATES = 2
 
 
@@ -34,13 +38,39 @@ class HnswSettings:
 
 
 async def nearest(
-    connection: Any, names: Names, dimension: int, embedding: Vector, k: int, condition: Condition
+    connection: Any, names: Names, dimension: int, embedding: Vector, k: int, filter: Filter | None, shares: Shares
 ) -> list[tuple[Any, ...]]:
     """The ``k`` rows of `DOCUMENT_COLUMNS` and distance (minus the cosine) closest to ``embedding``, closest first.
 
     Equal ones are in the order they were written. Where the index comes short of ``k``, or cannot tell which of many
-    equal ones come first, all that satisfy ``condition`` are compared.
+    equal ones come first, all that satisfy ``filter`` are compared.
     """
+    condition = Condition(filter)
+    if filter is not None:
+        share = await shares.of(connection, names, condition)
+        if share.matching < _LEAST_SHARE * share.rows:
+            return await _compared(connection, names, embedding, k, condition)
+    found = await _by_index(connection, names, dimension, embedding, k, Condition(filter, past_index=True))
+    return await _compared(connection, names, embedding, k, condition) if found is None else found
+
+
+async def _compared(
+    connection: Any, names: Names, embedding: Vector, k: int, condition: Condition
+) -> list[tuple[Any, ...]]:
+    cursor = await connection.execute(
+        f"SELECT {DOCUMENT_COLUMNS}, vector <#> %(embedding)s::vector AS distance FROM {names.table}"
+        f" WHERE vector IS NOT NULL AND {condition.sql} ORDER BY distance, written LIMIT %(limit)s",
+        {"embedding": embedding, "limit": k, **condition.values},
+        binary=True,
+    )
+    rows: list[tuple[Any, ...]] = await cursor.fetchall()
+    return rows
+
+
+async def _by_index(
+    connection: Any, names: Names, dimension: int, embedding: Vector, k: int, condition: Condition
+) -> list[tuple[Any, ...]] | None:
+    """The same by the index; None where that does not do. (Without an index, all are compared.)"""
     values = {"embedding": embedding, "limit": k, **condition.values}
     # One more than asked for at the least, to see whether the last one is as close as those that did not come.
     candidates = _candidates(dimension, k, filtered=bool(condition.values))
@@ -56,21 +86,12 @@ async def nearest(
         )
         rows = await cursor.fetchall()
         *_, kth, farthest, came = rows[-1] if rows else (0.0, 0.0, 0)
-        if came == candidates and kth < farthest:
-            return [row[:-2] for row in rows]
         if came < candidates:
-            if not await _is_indexed(connection, names):
-                return [row[:-2] for row in rows]
-            break
+            return None if await _is_indexed(connection, names) else [row[:-2] for row in rows]
+        if kth < farthest:
+            return [row[:-2] for row in rows]
         candidates *= 4
-    cursor = await connection.execute(
-        f"SELECT {DOCUMENT_COLUMNS}, vector <#> %(embedding)s::vector AS distance FROM {names.table}"
-        f" WHERE vector IS NOT NULL AND {condition.sql} ORDER BY distance, written LIMIT %(limit)s",
-        values,
-        binary=True,
-    )
-    exact: list[tuple[Any, ...]] = await cursor.fetchall()
-    return exact
+    return None
 
 
 async def index_vectors(connection: Any, names: Names, dimension: int, settings: HnswSettings) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -30,6 +31,8 @@ def psycopg(module: str = "psycopg") -> Any:
 def adapters() -> Any:
     """How values travel: as psycopg has it, and `Vector` as PostgreSQL's ``real[]``, in binary."""
     engine = psycopg()
+    # What it warns of, such as a connection that ended in mid-transaction, is raised too; who set up logging sees it.
+    logging.getLogger("psycopg").addHandler(logging.NullHandler())
     dumper: Any = engine.adapt.Dumper
 
     class VectorDumper(dumper):  # type: ignore[misc]

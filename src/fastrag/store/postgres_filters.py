@@ -35,7 +35,6 @@ class Condition:
     Attributes:
         sql: Of the columns ``facts`` and ``sortable``; ``true`` for no filter.
         values: By name; each name starts with ``filter_``.
-        is_indexed: Whether the index of facts finds the rows that may satisfy it.
 
     Args:
         filter: None is satisfied by every row.
@@ -51,7 +50,6 @@ class Condition:
         self.values: dict[str, Any] = {}
         self._facts = 'facts COLLATE "POSIX"' if past_index else "facts"
         self.sql = "true" if filter is None else self._of(filter)
-        self.is_indexed = filter is not None and _is_indexed(filter)
 
     def _of(self, filter: Filter) -> str:
         match filter:
@@ -102,18 +100,6 @@ class Condition:
         name = f"filter_{len(self.values)}"
         self.values[name] = value
         return f"%({name})s"
-
-
-def _is_indexed(filter: Filter) -> bool:
-    match filter:
-        case Eq() | In() | Contains() | Exists():
-            return True
-        case And(parts):
-            return any(_is_indexed(part) for part in parts)
-        case Or(parts):
-            return all(_is_indexed(part) for part in parts)
-        case _:
-            return False
 
 
 def _fact(condition: Eq | Contains | Exists) -> str:

@@ -7,30 +7,32 @@ from typing import Any
 from fastrag.store.filters import Filter
 from fastrag.store.postgres_filters import Condition
 from fastrag.store.postgres_rows import DOCUMENT_COLUMNS
+from fastrag.store.postgres_shares import SAMPLE, Shares, part_of
 from fastrag.store.postgres_table import Names, Ranking
 
 # As pg_textsearch has them where it is not told otherwise.
 _K1 = 1.2
 _B = 0.75
-# From how many texts the average length is taken; of smaller tables, from all.
-_SAMPLE = 5000
 # What ranking one text by itself costs, in texts that the index passes over.
 _ALONE = 3
 
 
 async def best_by_words(
-    connection: Any, names: Names, ranking: Ranking, words: str, k: int, filter: Filter | None
+    connection: Any, names: Names, ranking: Ranking, words: str, k: int, filter: Filter | None, shares: Shares
 ) -> list[tuple[Any, ...]]:
     """The ``k`` rows of `DOCUMENT_COLUMNS` and BM25 that suit ``words`` best, best first.
 
     Equal ones are in the order they were written.
     """
     condition = Condition(filter)
-    values = {"words": words, "table": names.table, "index": names.words, "limit": k, **condition.values}
+    values = {"words": words, "index": names.words, "limit": k, **condition.values}
     if ranking == "tsvector":
         return await _computed(connection, names, values, condition)
-    if condition.is_indexed and await _are_few(connection, names, values, condition):
-        return await _one_by_one(connection, names, values, condition)
+    if filter is not None:
+        share = await shares.of(connection, names, condition)
+        # With n of N texts satisfying the filter, the index passes over k N / n of them to find k.
+        if share.matching * _ALONE < k * share.rows / max(share.matching, 1):
+            return await _one_by_one(connection, names, values, condition)
     return await _by_index(connection, names, values, Condition(filter, past_index=True), k)
 
 
@@ -60,23 +62,6 @@ async def _by_index(
         candidates *= 4
 
 
-async def _are_few(connection: Any, names: Names, values: dict[str, Any], condition: Condition) -> bool:
-    """Whether ranking each text that satisfies ``condition`` costs less than walking along the index past the others.
-
-    With n of N texts satisfying it, the index passes over k N / n of them to find k, and the former costs n.
-    """
-    cursor = await connection.execute(
-        "WITH few AS MATERIALIZED ("
-        f" SELECT ceil(sqrt(%(limit)s::float8 * greatest(reltuples, 1000) / {_ALONE}))::bigint AS most"
-        "  FROM pg_class WHERE oid = %(table)s::regclass)"
-        f" SELECT (SELECT count(*) FROM (SELECT FROM {names.table} WHERE {condition.sql} LIMIT (SELECT most FROM few))"
-        "  AS matching) < most FROM few",
-        values,
-    )
-    (few,) = await cursor.fetchone()
-    return bool(few)
-
-
 async def _one_by_one(
     connection: Any, names: Names, values: dict[str, Any], condition: Condition
 ) -> list[tuple[Any, ...]]:
@@ -102,12 +87,9 @@ async def _computed(
     tables.
     """
     cursor = await connection.execute(
-        "WITH planner AS MATERIALIZED ("
-        f" SELECT least(100, 100 * {_SAMPLE} / greatest(reltuples, 1)) AS share"
-        "  FROM pg_class WHERE oid = %(table)s::regclass"
-        "), sample AS MATERIALIZED ("
-        "  SELECT count(*) * 100 / (SELECT share FROM planner) AS texts, coalesce(avg(length), 1) AS average"
-        f" FROM {names.table} TABLESAMPLE SYSTEM ((SELECT share FROM planner)) REPEATABLE (1)"
+        f"{part_of(names.table)}, sample AS MATERIALIZED ("
+        "  SELECT count(*) * 100 / (SELECT percent FROM part) AS texts, coalesce(avg(length), 1) AS average"
+        f" FROM {names.table} {SAMPLE}"
         "), asked AS MATERIALIZED ("
         "  SELECT quote_literal(lexeme)::tsquery AS word, cardinality(positions) AS times"
         "  FROM unnest(to_tsvector('pg_catalog.simple', %(words)s))"

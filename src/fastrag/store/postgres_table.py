@@ -79,7 +79,7 @@ async def make_table(connection: Any, names: Names, language: str | None) -> Tab
         ConfigurationError: It is another's, or the server cannot hold one.
     """
     async with connection.transaction():
-        await connection.execute("SELECT pg_advisory_xact_lock(%s)", [_MAKING])
+        await make_alone(connection)
         table = await read_table(connection, names)
         if table is None:
             await _check_server(connection)
@@ -127,10 +127,15 @@ async def drop_table(connection: Any, names: Names, timeout_s: float) -> None:
     async with connection.transaction():
         # Who scans it keeps it. The caller may be who scans, so nobody would wait for anybody without a limit.
         await connection.execute("SELECT set_config('lock_timeout', %s, true)", [f"{int(timeout_s * 1000)}ms"])
-        await connection.execute("SELECT pg_advisory_xact_lock(%s)", [_MAKING])
+        await make_alone(connection)
         if await read_table(connection, names) is not None:
             await connection.execute(f"DROP TABLE {names.table}")
             await connection.execute(f"DROP TABLE IF EXISTS {names.run}")
+
+
+async def make_alone(connection: Any) -> None:
+    """Wait until nobody else makes or drops a table; within a transaction, until whose end others wait."""
+    await connection.execute("SELECT pg_advisory_xact_lock(%s)", [_MAKING])
 
 
 async def list_namespaces(connection: Any) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastrag.store.postgres_table import Names
+from fastrag.store.postgres_table import Names, make_alone
 
 # From this version on, all of the index is in its pages, and these are in the write-ahead log
 # (https://github.com/timescale/pg_textsearch/pull/375).
@@ -27,8 +27,8 @@ async def rebuild_after_restart(connection: Any, names: Names) -> None:
     if await _is_good(connection, names):
         return
     async with connection.transaction():
+        await make_alone(connection)
         await connection.execute(f"CREATE UNLOGGED TABLE IF NOT EXISTS {names.run} (started timestamptz NOT NULL)")
-        await connection.execute(f"LOCK TABLE {names.run} IN ACCESS EXCLUSIVE MODE")
         if not await _is_good(connection, names):
             await connection.execute(f"REINDEX INDEX {names.words}")
             await connection.execute(f"DELETE FROM {names.run}")
