@@ -180,6 +180,22 @@ def test_too_few_equal_differences_decide_nothing_and_others_go_by_t():
     assert test.deciding_p == test.p
 
 
+@pytest.mark.parametrize("size", [1.0, 1e-200, 5e-323])
+def test_differences_of_both_signs_go_by_t_however_small(size):
+    first = [0.0] * 12
+    second = [size, -size, size] * 4
+    test = paired_test(first, second)
+    assert test.deciding_p == test.p == pytest.approx(stats.ttest_1samp([1.0, -1.0, 1.0] * 4, 0).pvalue)
+    assert equivalence_of(test, 10.0) < 0.05
+
+
+def test_one_huge_score_does_not_make_all_differences_the_same():
+    first, second = [1e15, *[0.5] * 12], [1e15, *[0.25, 0.75, 0.75] * 4]
+    test = paired_test(first, second)
+    assert test.deciding_p == test.p == pytest.approx(stats.ttest_rel(second, first).pvalue)
+    assert test.p > 0.05
+
+
 def test_equal_differences_are_equivalent_within_the_margin_only():
     within, outside, few = (paired_test([0.25] * n, [0.25 + d] * n) for n, d in ((6, 0.125), (6, 0.25), (5, 0.125)))
     assert [equivalence_of(test, 0.25) for test in (within, outside, few)] == [0.0, 1.0, None]

@@ -93,16 +93,22 @@ def paired_test(first: Sequence[float], second: Sequence[float], *, level: float
     from scipy.special import stdtrit
 
     mean = math.fsum(differences) / n
-    sd = math.sqrt(math.fsum((d - mean) ** 2 for d in differences) / (n - 1))
+    # In units of the largest difference: squares of the smallest floats are 0.
+    unit = max(map(abs, differences)) or 1.0
+    d_mean = math.fsum(d / unit for d in differences) / n
+    d_sd = math.sqrt(math.fsum((d / unit - d_mean) ** 2 for d in differences) / (n - 1))
+    sd = d_sd * unit
     half = float(stdtrit(n - 1, (1 + level) / 2)) * sd / math.sqrt(n)
     interval = Interval(mean - half, mean + half, level)
     if higher == lower == 0:
         return PairedTest(n, 0.0, 0.0, None, 1.0, interval, 0.0, 0, 0)
     scale = max(max(map(abs, first)), max(map(abs, second)))
-    if sd <= _ROUNDING * scale:
+    # One large score makes the scale large: differences of both signs are never the same.
+    if max(higher, lower) == n and sd <= _ROUNDING * scale:
         return PairedTest(n, mean, sd, None, None, interval, None, higher, lower)
-    t = mean / (sd / math.sqrt(n))
-    return PairedTest(n, mean, sd, t, two_sided_p(t, n), interval, mean / sd, higher, lower)
+    d_z = d_mean / d_sd
+    t = d_z * math.sqrt(n)
+    return PairedTest(n, mean, sd, t, two_sided_p(t, n), interval, d_z, higher, lower)
 
 
 def two_sided_p(t: float, n: int) -> float:
@@ -183,7 +189,7 @@ def equivalence_of(test: PairedTest, margin: float) -> float | None:
     """`equivalence_p` of a paired test; None where it has fewer than 2 pairs, or fewer than 6 without any spread."""
     if test.mean is None or test.sd is None:
         return None
-    if test.t is not None:
+    if test.t is not None and test.sd / math.sqrt(test.n) > 0:
         return equivalence_p(test.mean, test.sd, test.n, margin)
     # Differences without any spread: either all within the margin or none.
     return float(abs(test.mean) >= margin) if test.n >= _FLIPS_CAN_TELL else None
