@@ -119,3 +119,11 @@ def test_thousands_of_failures_are_no_burden():
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 20_000_000  # of each number of failures with each number of bad ones among them it would be 1 GB
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-170, 1.0, 1e150, 1e300])
+def test_no_unit_is_too_small_or_too_large(unit):
+    known, doubt = [0.2, 0.3, -0.1, 0.3] * 5, Doubt(2, -0.5, 1.0)
+    here, there = [d * unit for d in known], Doubt(2, -0.5 * unit, 1.0 * unit)
+    assert highest_p(here, there) == pytest.approx(highest_p(known, doubt), rel=1e-9)
+    assert lowest_p(here, there) == pytest.approx(lowest_p(known, doubt), rel=1e-9)

@@ -18,9 +18,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# Differences beyond this have no finite squares, and are taken as infinite.
-_MOST = 1e150
-
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
@@ -58,9 +55,9 @@ def highest_p(differences: Sequence[float], doubt: Doubt) -> float:
     """
     import numpy as np
 
-    total, square = _sums(differences)
-    if doubt.count and max(-doubt.low, doubt.high) > _MOST:
+    if doubt.count and not (math.isfinite(doubt.low) and math.isfinite(doubt.high)):
         return 1.0
+    total, square, doubt = _sums(differences, doubt)
     if total <= 0 or total + doubt.count * doubt.low <= 0:
         return 1.0
     low, high = doubt.low, doubt.high
@@ -90,17 +87,21 @@ def lowest_p(differences: Sequence[float], doubt: Doubt) -> float:
 
     if not doubt.count:
         return 1.0
-    total, square = _sums(differences)
+    total, square, doubt = _sums(differences, doubt)
     value = min(max(square / total, doubt.low), doubt.high) if total > 0 else doubt.high
-    if abs(value) > _MOST:
+    if math.isinf(value):
         # Beside it the known differences are nothing, and t knows no unit.
         total, square, value = 0.0, 0.0, math.copysign(1.0, value)
     filled = np.arange(1, doubt.count + 1)
     return float(np.min(_upper_p(total + filled * value, square + filled * value**2, len(differences) + filled)))
 
 
-def _sums(differences: Sequence[float]) -> tuple[float, float]:
-    return math.fsum(differences), math.fsum(d * d for d in differences)
+def _sums(differences: Sequence[float], doubt: Doubt) -> tuple[float, float, Doubt]:
+    """Sums of the differences and of their squares, and the doubt, all in units of the largest: t knows no unit."""
+    ends = (end for end in (doubt.low, doubt.high) if math.isfinite(end))
+    unit = max((abs(value) for value in (*differences, *ends)), default=0.0) or 1.0
+    scaled = [difference / unit for difference in differences]
+    return math.fsum(scaled), math.fsum(d * d for d in scaled), Doubt(doubt.count, doubt.low / unit, doubt.high / unit)
 
 
 def _upper_p(sums: Any, squares: Any, n: Any) -> Any:
