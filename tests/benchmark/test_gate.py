@@ -36,7 +36,7 @@ def one(verdict, *, metric="m", measured=100, base_measured=100, p_holm=0.0003, 
         ties=30,
         losses=10,
         smallest_detectable=0.06,
-        margin=None,
+        margin=0.02,
         p_equivalence=None,
         baseline_coverage=coverage(base_measured),
         candidate_coverage=coverage(measured),
@@ -134,3 +134,11 @@ def test_nothing_to_check_is_no_pass():
 def test_an_unknown_condition():
     with pytest.raises(ConfigurationError, match="worse, not-equivalent, not-better"):
         gate(comparison(one("better")), fail_on="slower")
+
+
+def test_without_a_margin_nothing_can_be_equivalent():
+    without = one("no difference shown", metric="w")
+    object.__setattr__(without, "margin", None)
+    with pytest.raises(ConfigurationError, match="needs a margin"):
+        gate(comparison(without), fail_on="not-equivalent")
+    assert gate(comparison(one("equivalent"), without), fail_on="not-equivalent").exit_code == 3

@@ -161,6 +161,7 @@ def test_nothing_is_asked(rag_benchmark):
     ("options", "message"),
     [
         (", fail_on='better'", "*fail_on must be one of worse, not-equivalent, not-better, not 'better'"),
+        (", fail_on='not-equivalent'", "*fail_on='not-equivalent' needs a margin*"),
         (", metrics=['mrr']", "*mine does not have the metric 'mrr'; it has: recall@5"),
         (", metrics='recall@5'", "*metrics must be a list of names, not 'recall@5'"),
         (", margin=-1", "*the margin of recall@5 must be a finite number above 0, not -1"),

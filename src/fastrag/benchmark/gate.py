@@ -91,7 +91,8 @@ def gate(comparison: Comparison, *, fail_on: FailOn = "worse", strict: bool = Fa
         strict: Fail what nothing can be said of.
 
     Raises:
-        ConfigurationError: ``fail_on`` is none of the three, or there is nothing to check.
+        ConfigurationError: ``fail_on`` is none of the three, or ``"not-equivalent"`` where no metric has a margin, or
+            there is nothing to check.
     """
     if fail_on not in FAIL_ON:
         raise ConfigurationError(f"fail_on must be one of {', '.join(FAIL_ON)}, not {fail_on!r}")
@@ -103,6 +104,8 @@ def gate(comparison: Comparison, *, fail_on: FailOn = "worse", strict: bool = Fa
     ]
     if not comparison.comparisons:
         raise ConfigurationError(f"no metric of {comparison.baseline} is in the results compared with it")
+    if fail_on == "not-equivalent" and all(one.margin is None for one in comparison.comparisons):
+        raise ConfigurationError("fail_on='not-equivalent' needs a margin: how small a difference does not matter")
     return GateReport(tuple(checks), fail_on, strict)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 from fastrag._support.checks import require_int, require_number, shown
 from fastrag.benchmark.arguments import require_metrics, require_probability, require_samples
@@ -51,9 +53,17 @@ def _power_of_strong_effects(noncentrality: float, freedom: float, critical: flo
     import numpy as np
     from scipy.special import gammainc
 
-    z, weights = np.polynomial.hermite_e.hermegauss(64)
+    z, weights = _quadrature()
     ratios = np.minimum((noncentrality + z) / critical, _LARGEST_D_Z)
     return float(np.average(gammainc(freedom / 2, freedom / 2 * ratios**2), weights=weights))
+
+
+@cache
+def _quadrature() -> tuple[Any, Any]:
+    """Points and weights of Gauss and Hermite's quadrature, which take an eigenvalue problem to find."""
+    import numpy as np
+
+    return np.polynomial.hermite_e.hermegauss(64)
 
 
 def pairs_for_power(d_z: float, power: float = 0.8, *, alpha: float = 0.05) -> float:

@@ -113,7 +113,7 @@ class Evidence:
         """Whether it is so far ahead that it would not have been called equivalent without its failures."""
         if self.margin is None:
             return True
-        floor = self.lead + (self.lost.count * min(self.lost.low, self.margin) if self.lost.count else 0.0)
+        floor = math.fsum([self.lead, *(min(low, self.margin) for low, _ in self.lost.reaches)])
         return floor >= self.margin * (len(self.gains) + self.lost.count)
 
     def _highest_p(self, doubt: Doubt) -> float:

@@ -24,13 +24,13 @@ ABOUT = "compare results with a baseline, metric by metric, and fail where a cha
 EXAMPLES = """\
 fastrag compare base.json new.json
 fastrag compare base.json new.json --metric ndcg@10 --metric latency_ms --fail-on worse
-fastrag compare base.json new.json --margin ndcg@10=0.02 --fail-on not-equivalent
+fastrag compare base.json new.json --metric ndcg@10 --margin 0.02 --fail-on not-equivalent
 fastrag compare base.json a.json b.json --format junit -o compare.xml"""
 
 EXIT_CODES = """\
   0  passed
   3  regression: what --fail-on says
-  4  coverage too low: a run measured, or was asked, less than --min-coverage
+  4  coverage too low: a run measured, or was asked, less than --min-coverage, or what failed might hide a loss
   5  cannot say, with --strict only
   2  wrong usage
   1  the job failed: a file that is no result, a metric that nobody has
