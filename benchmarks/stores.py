@@ -96,6 +96,12 @@ def in_child(options: argparse.Namespace, name: str, spread: str, work: str, sid
 def of_one(options: argparse.Namespace, name: str, spread: str, server: Server) -> dict[str, Any]:
     sides = ["store"] if options.alone else ["engine", "store"]
     figures: dict[str, Any] = in_child(options, name, spread, "measure", sides, server)
+    figures["n"] = min(options.n, ENGINES[name].most)
+    shown = judged(figures)
+    if not options.json:
+        print(f"{name}, {figures['n']:,} rows in {spread} clusters")
+        for what, (text, within) in shown.items():
+            print(f"  {'' if within is None else 'PASS' if within else 'FAIL':4}  {what:22} {text}", flush=True)
     memory = {"store": figures} if options.alone else {}
     for side in sides:
         if side not in memory and not options.no_memory:
@@ -103,13 +109,15 @@ def of_one(options: argparse.Namespace, name: str, spread: str, server: Server) 
     figures["memory"] = {
         side: {where: found[where] for where in ("client_mib", "server_mib")} for side, found in memory.items()
     }
-    figures["n"] = min(options.n, ENGINES[name].most)
-    shown = judged(figures)
-    if not options.json:
-        print(f"{name}, {figures['n']:,} rows in {spread} clusters")
-        for what, (text, within) in shown.items():
-            print(f"  {'' if within is None else 'PASS' if within else 'FAIL':4}  {what:22} {text}", flush=True)
+    if memory and not options.json:
+        peaks = "; ".join(f"{side} {shown_mib(found)}" for side, found in figures["memory"].items())
+        print(f"        peak memory            {peaks}", flush=True)
     return figures | {"within": {what: within for what, (_, within) in shown.items()}}
+
+
+def shown_mib(memory: dict[str, float]) -> str:
+    server = f" + server {memory['server_mib']:.0f}" if memory["server_mib"] else ""
+    return f"{memory['client_mib']:.0f} MiB{server}"
 
 
 def judged(figures: dict[str, Any]) -> dict[str, tuple[str, bool | None]]:
@@ -134,15 +142,6 @@ def judged(figures: dict[str, Any]) -> dict[str, tuple[str, bool | None]]:
         text += f"; engine {seconds['engine']:.1f}, {figures['load']['engine']['rows_s']:.1f}: {ratio:.2f} x"
         within = ratio <= MOST_LOAD
     shown["loading"] = text, within
-    if figures["memory"]:
-        shown["peak memory"] = (
-            "; ".join(
-                f"{side} {memory['client_mib']:.0f} MiB"
-                + (f" + server {mib:.0f}" if (mib := memory["server_mib"]) else "")
-                for side, memory in figures["memory"].items()
-            ),
-            None,
-        )
     store, engine = figures["many"]["store"], figures["many"].get("engine")
     text, within = f"{store['per_s']:.0f} a second, one by one {store['one_by_one_per_s']:.0f}", None
     if engine:

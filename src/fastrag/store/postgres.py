@@ -23,9 +23,9 @@ from fastrag.store.checks import (
 )
 from fastrag.store.filters import Filter, check_filter
 from fastrag.store.languages import language_name
-from fastrag.store.postgres_dense import HnswSettings, index_vectors, nearest
+from fastrag.store.postgres_dense import DISTANCE, HnswSettings, index_vectors, nearest
 from fastrag.store.postgres_filters import Condition
-from fastrag.store.postgres_lexical import best_by_words
+from fastrag.store.postgres_lexical import SCORE, best_by_words
 from fastrag.store.postgres_namespace import PostgresNamespace
 from fastrag.store.postgres_rows import (
     DOCUMENT_COLUMNS,
@@ -40,7 +40,7 @@ from fastrag.store.postgres_rows import (
 from fastrag.store.postgres_server import Conninfo, PostgresServer
 from fastrag.store.postgres_shares import Shares
 from fastrag.store.postgres_table import Table, list_namespaces
-from fastrag.store.postgres_textsearch import merge_words
+from fastrag.store.postgres_textsearch import index_words, merge_words
 from fastrag.store.postgres_words import WordTexts
 
 _SCAN_ROWS = 100
@@ -284,7 +284,7 @@ class PgVectorStore(VectorStore):
             return await nearest(connection, self._names, table.dimension, embedding, most, filter, self._shares)
 
         rows: list[tuple[Any, ...]] = await self._rows.read("search", found, [])
-        return [(to_document(row), min(1.0, max(-1.0, -row[-1]))) for row in rows]
+        return [(to_document(row), min(1.0, max(-1.0, -row[DISTANCE]))) for row in rows]
 
     async def search_lexical(self, text: str, k: int, filter: Filter | None) -> list[tuple[Document, float]]:
         """See `VectorStore.search_lexical`.
@@ -299,7 +299,7 @@ class PgVectorStore(VectorStore):
             return await best_by_words(connection, self._names, table.ranking, words, most, filter, self._shares)
 
         rows: list[tuple[Any, ...]] = await self._rows.read("search", found, []) if words else []
-        return [(to_document(row), row[-1]) for row in rows]
+        return [(to_document(row), row[SCORE]) for row in rows]
 
     async def optimize(self) -> None:
         """Build the HNSW index, where there are vectors enough for one; tidy up, and count for the planner."""
@@ -308,6 +308,7 @@ class PgVectorStore(VectorStore):
             if table.dimension is not None:
                 await index_vectors(connection, self._names, table.dimension, self._hnsw)
             if table.ranking == "bm25":
+                await index_words(connection, self._names)
                 await merge_words(connection, self._names)
             await connection.execute(f"VACUUM (ANALYZE) {self._names.table}")
 

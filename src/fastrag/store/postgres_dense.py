@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from fastrag.embedding.base import Vector
@@ -12,6 +13,9 @@ from fastrag.store.postgres_filters import Condition
 from fastrag.store.postgres_rows import DOCUMENT_COLUMNS
 from fastrag.store.postgres_shares import Shares
 from fastrag.store.postgres_table import Names
+
+DISTANCE = len(DOCUMENT_COLUMNS.split(","))
+WRITTEN = DISTANCE + 1
 
 # What pgvector indexes: vectors up to the former, vectors of half precision up to the latter.
 _MAX_INDEXED = 2000
@@ -40,7 +44,7 @@ class HnswSettings:
 async def nearest(
     connection: Any, names: Names, dimension: int, embedding: Vector, k: int, filter: Filter | None, shares: Shares
 ) -> list[tuple[Any, ...]]:
-    """The ``k`` rows of `DOCUMENT_COLUMNS` and distance (minus the cosine) closest to ``embedding``, closest first.
+    """The ``k`` rows of `DOCUMENT_COLUMNS` and `DISTANCE` (minus the cosine) closest to ``embedding``, closest first.
 
     Equal ones are in the order they were written. Where the index comes short of ``k``, or cannot tell which of many
     equal ones come first, all that satisfy ``filter`` are compared.
@@ -59,8 +63,8 @@ async def _compared(
 ) -> list[tuple[Any, ...]]:
     cursor = await connection.execute(
         f"SELECT {DOCUMENT_COLUMNS}, vector <#> %(embedding)s::vector AS distance FROM {names.table}"
-        f" WHERE vector IS NOT NULL AND {condition.sql} ORDER BY distance, written LIMIT %(limit)s",
-        {"embedding": embedding, "limit": k, **condition.values},
+        f" WHERE vector IS NOT NULL AND {condition.sql} ORDER BY distance, written LIMIT {k}",
+        {"embedding": embedding, **condition.values},
         binary=True,
     )
     rows: list[tuple[Any, ...]] = await cursor.fetchall()
@@ -71,25 +75,21 @@ async def _by_index(
     connection: Any, names: Names, dimension: int, embedding: Vector, k: int, condition: Condition
 ) -> list[tuple[Any, ...]] | None:
     """The same by the index; None where that does not do. (Without an index, all are compared.)"""
-    values = {"embedding": embedding, "limit": k, **condition.values}
     # One more than asked for at the least, to see whether the last one is as close as those that did not come.
     candidates = _candidates(dimension, k, filtered=bool(condition.values))
     while candidates <= _MAX_CANDIDATES:
         cursor = await connection.execute(
-            f"SELECT {DOCUMENT_COLUMNS}, distance, max(distance) OVER (), count(*) OVER () FROM ("
-            f"  SELECT {DOCUMENT_COLUMNS}, written, vector <#> %(embedding)s::vector AS distance FROM {names.table}"
-            f"  WHERE vector IS NOT NULL AND {condition.sql}"
-            f"  ORDER BY {_indexed(dimension)} <#> %(embedding)s::vector{_as_half(dimension)} LIMIT %(candidates)s"
-            ") AS found ORDER BY distance, written LIMIT %(limit)s",
-            {**values, "candidates": candidates},
+            f"SELECT {DOCUMENT_COLUMNS}, vector <#> %(embedding)s::vector AS distance, written FROM {names.table}"
+            f" WHERE vector IS NOT NULL AND {condition.sql}"
+            f" ORDER BY {_indexed(dimension)} <#> %(embedding)s::vector{_as_half(dimension)} LIMIT {candidates}",
+            {"embedding": embedding, **condition.values},
             binary=True,
         )
-        rows = await cursor.fetchall()
-        *_, kth, farthest, came = rows[-1] if rows else (0.0, 0.0, 0)
-        if came < candidates:
-            return None if await _is_indexed(connection, names) else [row[:-2] for row in rows]
-        if kth < farthest:
-            return [row[:-2] for row in rows]
+        rows = sorted(await cursor.fetchall(), key=itemgetter(DISTANCE, WRITTEN))
+        if len(rows) < candidates:
+            return None if await _is_indexed(connection, names) else rows[:k]
+        if rows[k - 1][DISTANCE] < rows[-1][DISTANCE]:
+            return rows[:k]
         candidates *= 4
     return None
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from fastrag.store.filters import Filter
+from fastrag.store.postgres_engine import psycopg
 from fastrag.store.postgres_filters import Condition
 from fastrag.store.postgres_rows import DOCUMENT_COLUMNS
 from fastrag.store.postgres_shares import SAMPLE, Shares, part_of
 from fastrag.store.postgres_table import Names, Ranking
+from fastrag.store.postgres_textsearch import index_words
+
+SCORE = len(DOCUMENT_COLUMNS.split(","))
+WRITTEN = SCORE + 1
 
 # As pg_textsearch has them where it is not told otherwise.
 _K1 = 1.2
@@ -20,66 +25,65 @@ _ALONE = 3
 async def best_by_words(
     connection: Any, names: Names, ranking: Ranking, words: str, k: int, filter: Filter | None, shares: Shares
 ) -> list[tuple[Any, ...]]:
-    """The ``k`` rows of `DOCUMENT_COLUMNS` and BM25 that suit ``words`` best, best first.
+    """The ``k`` rows of `DOCUMENT_COLUMNS` and `SCORE` (BM25) that suit ``words`` best, best first.
 
     Equal ones are in the order they were written.
     """
     condition = Condition(filter)
-    values = {"words": words, "index": names.words, "limit": k, **condition.values}
     if ranking == "tsvector":
-        return await _computed(connection, names, values, condition)
+        return await _computed(connection, names, words, k, condition)
+    try:
+        return await _by_textsearch(connection, names, words, k, filter, shares)
+    except psycopg("psycopg.errors").UndefinedObject:
+        # Nobody searched before, nor called `optimize`: loading is several times as fast without the index.
+        await index_words(connection, names)
+        return await _by_textsearch(connection, names, words, k, filter, shares)
+
+
+async def _by_textsearch(
+    connection: Any, names: Names, words: str, k: int, filter: Filter | None, shares: Shares
+) -> list[tuple[Any, ...]]:
     if filter is not None:
+        condition = Condition(filter)
         share = await shares.of(connection, names, condition)
         # With n of N texts satisfying the filter, the index passes over k N / n of them to find k.
         if share.matching * _ALONE < k * share.rows / max(share.matching, 1):
-            return await _one_by_one(connection, names, values, condition)
-    return await _by_index(connection, names, values, Condition(filter, past_index=True), k)
+            return await _one_by_one(connection, names, words, k, condition)
+    return await _by_index(connection, names, words, k, Condition(filter, past_index=True))
 
 
-async def _by_index(
-    connection: Any, names: Names, values: dict[str, Any], condition: Condition, k: int
-) -> list[tuple[Any, ...]]:
+async def _by_index(connection: Any, names: Names, words: str, k: int, condition: Condition) -> list[tuple[Any, ...]]:
     candidates = k + 1
     while True:
-        # pg_textsearch's scores are negative, and 0 for texts with none of the words. Those told by
-        # bm25_get_current_score() are right only as long as its own index is walked along, so no other may be.
+        # Scores told by bm25_get_current_score() are right only as long as its own index is walked along, so no other
+        # may be. They are 0 for texts with none of the words. The limit is written out, as the index has to know it.
         cursor = await connection.execute(
-            f"SELECT {DOCUMENT_COLUMNS}, -score, -max(score) OVER (), count(*) OVER () FROM ("
-            f"  SELECT {DOCUMENT_COLUMNS}, written, bm25_get_current_score() AS score FROM {names.table}"
-            f"  WHERE {condition.sql}"
-            "   ORDER BY words <@> to_bm25query(%(words)s, %(index)s) LIMIT %(candidates)s"
-            ") AS found ORDER BY score, written LIMIT %(limit)s",
-            {**values, "candidates": candidates},
+            f"SELECT {DOCUMENT_COLUMNS}, -bm25_get_current_score() AS score, written FROM {names.table}"
+            f" WHERE {condition.sql} ORDER BY words <@> to_bm25query(%(words)s, '{names.words}') LIMIT {candidates}",
+            {"words": words, **condition.values},
             binary=True,
         )
-        rows = await cursor.fetchall()
-        if not rows:
-            return []
-        *_, kth, worst, came = rows[-1]
+        rows = sorted(await cursor.fetchall(), key=lambda row: (-row[SCORE], row[WRITTEN]))
         # Which of equal ones came first is up to the index; where others may be as good as the k-th, more are asked.
-        if came < candidates or kth > worst or kth <= 0:
-            return [row[:-2] for row in rows if row[-3] > 0]
+        if len(rows) < candidates or rows[k - 1][SCORE] > rows[-1][SCORE] or rows[k - 1][SCORE] <= 0:
+            return [row for row in rows[:k] if row[SCORE] > 0]
         candidates *= 4
 
 
-async def _one_by_one(
-    connection: Any, names: Names, values: dict[str, Any], condition: Condition
-) -> list[tuple[Any, ...]]:
+async def _one_by_one(connection: Any, names: Names, words: str, k: int, condition: Condition) -> list[tuple[Any, ...]]:
     cursor = await connection.execute(
         f"SELECT {DOCUMENT_COLUMNS}, -score FROM ("
-        f"  SELECT {DOCUMENT_COLUMNS}, written, words <@> to_bm25query(%(words)s, %(index)s) AS score"
+        f"  SELECT {DOCUMENT_COLUMNS}, written, words <@> to_bm25query(%(words)s, '{names.words}') AS score"
         f"  FROM {names.table} WHERE {condition.sql} OFFSET 0"
-        ") AS found WHERE score < 0 ORDER BY score, written LIMIT %(limit)s",
-        values,
+        f") AS found WHERE score < 0 ORDER BY score, written LIMIT {k}",
+        {"words": words, **condition.values},
         binary=True,
     )
     rows: list[tuple[Any, ...]] = await cursor.fetchall()
     return rows
 
 
-async def _computed(
-    connection: Any, names: Names, values: dict[str, Any], condition: Condition
-) -> list[tuple[Any, ...]]:
+async def _computed(connection: Any, names: Names, words: str, k: int, condition: Condition) -> list[tuple[Any, ...]]:
     """BM25 in SQL, of every text with any of the words: Robertson and Zaragoza (2009), with Lucene's idf.
 
     How often a word is in a text is what ts_rank_cd gives for that word alone where every place weighs 1; a tsvector
@@ -104,8 +108,8 @@ async def _computed(
         "   FROM weighed CROSS JOIN LATERAL"
         "     (SELECT ts_rank_cd('{1,1,1,1}', lexemes, word)::float8 AS often) AS counts WHERE often > 0"
         f") AS ranked WHERE lexemes @@ (SELECT string_agg(word::text, '|')::tsquery FROM asked) AND {condition.sql}"
-        " ORDER BY score DESC, written LIMIT %(limit)s",
-        values,
+        f" ORDER BY score DESC, written LIMIT {k}",
+        {"words": words, **condition.values},
         binary=True,
     )
     rows: list[tuple[Any, ...]] = await cursor.fetchall()

@@ -162,16 +162,7 @@ def check_language(table: Table, language: str | None, where: str) -> None:
 
 
 def _statements(names: Names, ranking: Ranking) -> list[str]:
-    if ranking == "bm25":
-        more_columns = ""
-        index = "USING bm25 (words) WITH (text_config = 'pg_catalog.simple')"
-    else:
-        more_columns = """,
-            lexemes tsvector NOT NULL GENERATED ALWAYS AS (to_tsvector('pg_catalog.simple', words)) STORED,
-            length integer NOT NULL
-                GENERATED ALWAYS AS (length(words) - length(replace(words, ' ', '')) + 1) STORED"""
-        index = "USING gin (lexemes)"
-    return [
+    statements = [
         f"""CREATE TABLE {names.table} (
             written bigint NOT NULL,
             id text COLLATE "C" NOT NULL CONSTRAINT {names.key} PRIMARY KEY,
@@ -181,14 +172,22 @@ def _statements(names: Names, ranking: Ranking) -> list[str]:
             facts text[] COLLATE "C" NOT NULL,
             sortable jsonb NOT NULL,
             words text NOT NULL,
-            vector vector{more_columns}
+            vector vector
         )""",
         # Beside the text, which moves out; a vector out of its row is three times as slow to compare.
         f"ALTER TABLE {names.table} ALTER vector SET STORAGE MAIN",
         f"CREATE SEQUENCE {names.sequence} OWNED BY {names.table}.written",
         f"CREATE INDEX {names.facts} ON {names.table} USING gin (facts)",
-        f"CREATE INDEX {names.words} ON {names.table} {index}",
     ]
+    if ranking == "tsvector":
+        statements += [
+            f"""ALTER TABLE {names.table}
+                ADD lexemes tsvector NOT NULL GENERATED ALWAYS AS (to_tsvector('pg_catalog.simple', words)) STORED,
+                ADD length integer NOT NULL
+                    GENERATED ALWAYS AS (length(words) - length(replace(words, ' ', '')) + 1) STORED""",
+            f"CREATE INDEX {names.words} ON {names.table} USING gin (lexemes)",
+        ]
+    return statements
 
 
 async def _check_server(connection: Any) -> None:

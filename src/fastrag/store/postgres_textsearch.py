@@ -11,6 +11,22 @@ from fastrag.store.postgres_table import Names, make_alone
 _OUTLIVES_RESTARTS = (1, 3)
 
 
+async def index_words(connection: Any, names: Names) -> None:
+    """Make the index of words where there is none. Writers wait, readers do not."""
+    async with connection.transaction():
+        await make_alone(connection)
+        await connection.execute(
+            f"CREATE INDEX IF NOT EXISTS {names.words} ON {names.table} USING bm25 (words)"
+            " WITH (text_config = 'pg_catalog.simple')"
+        )
+
+
+async def merge_words(connection: Any, names: Names) -> None:
+    """Merge what many writes left in pieces."""
+    await connection.execute("SELECT bm25_spill_index(%(index)s)", {"index": names.words})
+    await connection.execute("SELECT bm25_force_merge(%(index)s)", {"index": names.words})
+
+
 async def rebuild_after_restart(connection: Any, names: Names) -> None:
     """Rebuild the index of words if the server was started, or crashed, since that was done last.
 
@@ -30,21 +46,20 @@ async def rebuild_after_restart(connection: Any, names: Names) -> None:
         await make_alone(connection)
         await connection.execute(f"CREATE UNLOGGED TABLE IF NOT EXISTS {names.run} (started timestamptz NOT NULL)")
         if not await _is_good(connection, names):
-            await connection.execute(f"REINDEX INDEX {names.words}")
+            if await _exists(connection, names.words):
+                await connection.execute(f"REINDEX INDEX {names.words}")
             await connection.execute(f"DELETE FROM {names.run}")
             await connection.execute(f"INSERT INTO {names.run} VALUES (pg_postmaster_start_time())")
 
 
-async def merge_words(connection: Any, names: Names) -> None:
-    """Merge what many writes left in pieces."""
-    await connection.execute("SELECT bm25_spill_index(%(index)s)", {"index": names.words})
-    await connection.execute("SELECT bm25_force_merge(%(index)s)", {"index": names.words})
-
-
 async def _is_good(connection: Any, names: Names) -> bool:
-    cursor = await connection.execute("SELECT to_regclass(%s) IS NOT NULL", [names.run])
-    (there,) = await cursor.fetchone()
-    if not there:
+    if not await _exists(connection, names.run):
         return False
     cursor = await connection.execute(f"SELECT FROM {names.run} WHERE started = pg_postmaster_start_time()")
     return await cursor.fetchone() is not None
+
+
+async def _exists(connection: Any, name: str) -> bool:
+    cursor = await connection.execute("SELECT to_regclass(%s) IS NOT NULL", [name])
+    (there,) = await cursor.fetchone()
+    return bool(there)
