@@ -102,6 +102,13 @@ class RunningMilvus:
         client.close()
         self.token = f"root:{password}"
 
+    def pause(self):
+        """Have it answer nothing until `resume`."""
+        os.killpg(self._process.pid, signal.SIGSTOP)
+
+    def resume(self):
+        os.killpg(self._process.pid, signal.SIGCONT)
+
     def kill(self):
         """End it without warning."""
         if self._process is not None:

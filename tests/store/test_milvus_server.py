@@ -293,6 +293,28 @@ def test_a_killed_writer_loses_nothing_acknowledged_and_leaves_no_half_batch(ser
     assert set(found.values()) <= {9, 10}
 
 
+async def test_a_server_that_hangs(server, empty):
+    store = store_of(server, timeout_s=1)
+    await store.upsert([Document("a", "cat")], np.ones((1, 4)))
+    assert await store.count() == 1
+    server.pause()
+    try:
+        for call in (
+            store.count,
+            lambda: store.search(embedding=np.ones(4)),
+            lambda: store.upsert([Document("b", "cat")], np.ones((1, 4))),
+        ):
+            with pytest.raises(StoreError, match=rf"{server.url} could not .*(no answer within 1 s|[Dd]eadline)"):
+                await call()
+    finally:
+        server.resume()
+    patient = store_of(server)
+    await patient.upsert([Document("c", "cat")], np.ones((1, 4)))
+    assert {"a", "c"} <= {document.id async for document in patient.scan()}
+    await patient.close()
+    await store.close()
+
+
 async def test_a_server_killed_in_the_middle_of_work(server, empty):
     store = store_of(server, timeout_s=20)
     await store.bind("embedder", 4)

@@ -23,7 +23,6 @@ from fastrag.store.urls import without_secrets
 SLOW_S = 600.0
 """Seconds that the engine may take to build an index or load a collection."""
 
-_PORT = 19530
 _CONNECT_S = 5.0
 _SHOWN = 300
 _GONE = 100

@@ -61,8 +61,9 @@ async def nearest(
 async def _compared(
     connection: Any, names: Names, embedding: Vector, k: int, condition: Condition
 ) -> list[tuple[Any, ...]]:
+    # In a subquery, the embedding becomes a vector once, and not for each row anew.
     cursor = await connection.execute(
-        f"SELECT {DOCUMENT_COLUMNS}, vector <#> %(embedding)s::vector AS distance FROM {names.table}"
+        f"SELECT {DOCUMENT_COLUMNS}, vector <#> (SELECT %(embedding)s::vector) AS distance FROM {names.table}"
         f" WHERE vector IS NOT NULL AND {condition.sql} ORDER BY distance, written LIMIT {k}",
         {"embedding": embedding, **condition.values},
         binary=True,

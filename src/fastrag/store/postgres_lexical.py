@@ -61,6 +61,7 @@ async def _by_index(connection: Any, names: Names, words: str, k: int, condition
             f"SELECT {DOCUMENT_COLUMNS}, -bm25_get_current_score() AS score, written FROM {names.table}"
             f" WHERE {condition.sql} ORDER BY words <@> to_bm25query(%(words)s, '{names.words}') LIMIT {candidates}",
             {"words": words, **condition.values},
+            prepare=False,  # pg_textsearch does not look through the parameters of a prepared plan, and gathers 1,000
             binary=True,
         )
         rows = sorted(await cursor.fetchall(), key=lambda row: (-row[SCORE], row[WRITTEN]))
@@ -77,6 +78,7 @@ async def _one_by_one(connection: Any, names: Names, words: str, k: int, conditi
         f"  FROM {names.table} WHERE {condition.sql} OFFSET 0"
         f") AS found WHERE score < 0 ORDER BY score, written LIMIT {k}",
         {"words": words, **condition.values},
+        prepare=False,
         binary=True,
     )
     rows: list[tuple[Any, ...]] = await cursor.fetchall()

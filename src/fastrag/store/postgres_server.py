@@ -24,8 +24,6 @@ _KEEPALIVE = {
     "tcp_user_timeout": "60000",
 }
 _SETTINGS = {
-    # Which way a search goes is decided before it is planned; to plan it anew for each question costs more than it.
-    "plan_cache_mode": "force_generic_plan",
     "jit": "off",
     # pg_textsearch tells scores only where its index is used, which the planner thinks too dear for small tables.
     "enable_seqscan": "off",
