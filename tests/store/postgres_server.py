@@ -102,8 +102,12 @@ class RunningPostgres:
 
     def kill_backend(self):
         """End the process of one of a store's connections without warning: the server ends all, and goes on."""
-        ((pid, *_), *_) = self.execute("SELECT pid FROM pg_stat_activity WHERE application_name = 'fastrag'")
-        os.kill(pid, signal.SIGKILL)
+        with psycopg.connect(self.conninfo(), autocommit=True) as witness:
+            pid, *_ = witness.execute("SELECT pid FROM pg_stat_activity WHERE application_name = 'fastrag'").fetchone()
+            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(psycopg.OperationalError):
+                while True:
+                    witness.execute("SELECT")
         while True:
             with contextlib.suppress(psycopg.OperationalError):
                 return self.execute("SELECT")

@@ -170,6 +170,21 @@ async def test_it_ranks_words_as_the_store_in_memory_does(server, place):
     await store.close()
 
 
+async def test_words_are_found_after_many_changes_and_much_tidying(server, place):
+    random = np.random.default_rng(0)
+    store = PgVectorStore(place)
+    written = set()
+    for turn in range(30):
+        ids = random.choice(400, 60, replace=False)
+        texts = [" ".join(f"word{n}" for n in random.integers(0, 3000, 80)) for _ in ids]
+        await store.upsert([Document(f"d{n}", f"cat turn{turn} {text}") for n, text in zip(ids, texts, strict=True)])
+        await store.optimize()
+        written.update(f"d{n}" for n in ids)
+        assert {document.id for document in await store.search(text="cat", k=1000)} == written
+        assert len(await store.search(text=f"turn{turn}", k=1000)) == 60
+    await store.close()
+
+
 async def test_it_says_what_ranks(plain_server, textsearch_server, tmp_path):
     for server, expected in (
         (plain_server, "BM25 computed in SQL from a tsvector"),

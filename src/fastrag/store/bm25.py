@@ -33,7 +33,7 @@ def word_analyzer(tantivy: Any, language: str | None) -> Any:
 
 
 class LexicalIndex:
-    """Texts by row number, searched by BM25. Not safe for threads: its owner locks `add`, `remove`, `commit`.
+    """Texts by row number, searched by BM25. Not safe for threads: its owner locks `add` and `commit`.
 
     Words are those of `word_analyzer`.
 
@@ -49,7 +49,7 @@ class LexicalIndex:
         self._analyzer = word_analyzer(tantivy, language)
         schema = tantivy.SchemaBuilder()
         schema.add_text_field("text", tokenizer_name="words", index_option="freq")
-        schema.add_unsigned_field("row", indexed=True, fast=True)
+        schema.add_unsigned_field("row", fast=True)
         self._schema = schema.build()
         self._index = tantivy.Index(self._schema)
         self._index.register_tokenizer("words", self._analyzer)
@@ -64,14 +64,8 @@ class LexicalIndex:
         document.add_unsigned("row", row)
         self._writer.add_document(document)
 
-    def remove(self, row: int) -> None:
-        """Forget ``row``; gone after `commit`."""
-        # Not by term: that takes a Python int for a signed number, and deletes nothing from an unsigned
-        # field.
-        self._writer.delete_documents_by_query(self._tantivy.Query.term_query(self._schema, "row", row))
-
     def commit(self) -> None:
-        """Make what was added and removed count.
+        """Make what was added count.
 
         Raises:
             StoreError: tantivy failed.
@@ -127,12 +121,8 @@ class LexicalIndex:
     def _query(self, words: Counter[str]) -> Any:
         query, should = self._tantivy.Query, self._tantivy.Occur.Should
         # Built from terms and never parsed, so that no text can be taken for query syntax.
-        return query.boolean_query(
-            [
-                (
-                    should,
-                    query.boost_query(query.term_query(self._schema, "text", word, "freq"), float(count)),
-                )
-                for word, count in words.items()
-            ]
-        )
+        parts = []
+        for word, count in words.items():
+            part = query.term_query(self._schema, "text", word, "freq")
+            parts.append((should, part if count == 1 else query.boost_query(part, float(count))))
+        return parts[0][1] if len(parts) == 1 else query.boolean_query(parts)

@@ -220,7 +220,8 @@ class InMemoryStore(VectorStore):
             now = self._now
             index = self._indexed_up_to(now)
             searcher = index.searcher()
-        allowed = None if filter is None else now.matching(now.live, filter)
+        is_whole = filter is None and len(now.row_of) == len(now.live)
+        allowed = None if is_whole else now.matching(now.live, filter)
         return [(now.documents[row], score) for row, score in index.search(searcher, text, k, allowed)]
 
     def _indexed_up_to(self, now: Rows) -> LexicalIndex:
@@ -231,8 +232,6 @@ class InMemoryStore(VectorStore):
         if done is not now:
             # Until the commit has succeeded nothing is known to be indexed; a failure means starting anew.
             self._index = None
-            for row in np.flatnonzero(done.live & ~now.live[:known]).tolist():
-                index.remove(row)
             for row in np.flatnonzero(now.live[known:]).tolist():
                 index.add(known + row, now.documents[known + row].text)
             index.commit()

@@ -40,7 +40,7 @@ from fastrag.store.postgres_rows import (
 from fastrag.store.postgres_server import Conninfo, PostgresServer
 from fastrag.store.postgres_shares import Shares
 from fastrag.store.postgres_table import Table, list_namespaces
-from fastrag.store.postgres_textsearch import index_words, merge_words
+from fastrag.store.postgres_textsearch import index_words
 from fastrag.store.postgres_words import WordTexts
 
 _SCAN_ROWS = 100
@@ -309,7 +309,6 @@ class PgVectorStore(VectorStore):
                 await index_vectors(connection, self._names, table.dimension, self._hnsw)
             if table.ranking == "bm25":
                 await index_words(connection, self._names)
-                await merge_words(connection, self._names)
             await connection.execute(f"VACUUM (ANALYZE) {self._names.table}")
 
         await self._rows.read("optimize", tidied, None)

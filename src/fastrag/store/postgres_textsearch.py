@@ -21,12 +21,6 @@ async def index_words(connection: Any, names: Names) -> None:
         )
 
 
-async def merge_words(connection: Any, names: Names) -> None:
-    """Merge what many writes left in pieces."""
-    await connection.execute("SELECT bm25_spill_index(%(index)s)", {"index": names.words})
-    await connection.execute("SELECT bm25_force_merge(%(index)s)", {"index": names.words})
-
-
 async def rebuild_after_restart(connection: Any, names: Names) -> None:
     """Rebuild the index of words if the server was started, or crashed, since that was done last.
 
