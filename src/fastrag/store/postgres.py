@@ -59,13 +59,17 @@ class PgVectorStore(VectorStore):
       write at once.
     - Dense search compares every vector, until there are more than ``exact_up_to`` and `optimize` has built an HNSW
       index. Call it after bulk writes: an index that is there slows writing down, so none is built before, and none by
-      itself. Writers wait while it is built, readers do not. A filter is applied within the search; where the index
-      gives fewer than ``k``, every vector that satisfies the filter is compared. Vectors of more than 2,000 numbers
-      are indexed in half precision, and ranked in full; of more than 4,000, always compared one by one.
-    - Lexical search is BM25 by pg_textsearch, where that is installed and preloaded when the namespace is made. Else
-      BM25 is computed in SQL for every text with any of the words, which takes long where many have them, with the
-      number of texts and their average length estimated. `lexical_ranking` tells which. Of a text above 1 MB or so,
-      the words at the beginning are indexed.
+      itself. Writers wait while it is built, readers do not. Vectors of more than 2,000 numbers are indexed in half
+      precision, and ranked in full; of more than 4,000, always compared one by one.
+    - A filter is applied within the search. How many Documents it keeps is estimated from a sample, and remembered for
+      a minute: where that is less than 5 %, or the index gives fewer than ``k``, all that it keeps are compared.
+      Facts (Eq, In, Exists, Contains) have an index; a Range looks at every Document that the rest of the filter keeps.
+    - Lexical search is BM25 by pg_textsearch, where that is installed and preloaded when the namespace is made; its
+      index is built by `optimize`, or by the first lexical search. Versions of it before 1.3 lose their index when the
+      server restarts or crashes, so it is rebuilt then, and removed Documents weigh on its word statistics. Without
+      pg_textsearch BM25 is computed in SQL for every text with any of the words, which takes long where many have them,
+      with the number of texts and their average length estimated. `lexical_ranking` tells which. Of a text above 1 MB
+      or so, the words at the beginning are indexed.
     - `scan` shows the table as it was when the scan began. It has a connection of its own, and a transaction that
       lasts until it ends; `drop` waits for it ``timeout_s`` long.
     - Equal scores are in the order the Documents were written.
@@ -302,7 +306,7 @@ class PgVectorStore(VectorStore):
         return [(to_document(row), row[SCORE]) for row in rows]
 
     async def optimize(self) -> None:
-        """Build the HNSW index, where there are vectors enough for one; tidy up, and count for the planner."""
+        """Build the indexes that are due, of vectors and of words; tidy up, and count for the planner."""
 
         async def tidied(connection: Any, table: Table) -> None:
             if table.dimension is not None:
