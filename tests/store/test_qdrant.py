@@ -376,7 +376,8 @@ async def test_the_key_is_sent_and_shown_nowhere(caplog, recwarn, capfd):
     said += [record.getMessage() for record in caplog.records] + [str(warning.message) for warning in recwarn.list]
     said += capfd.readouterr()
     assert not [line for line in said if KEY in line]
-    assert not recwarn.list
+    # Unclosed sockets of other tests may be collected now, and warned of.
+    assert not [warning for warning in recwarn.list if not issubclass(warning.category, ResourceWarning)]
     await right.close()
     await wrong.close()
 
