@@ -92,6 +92,32 @@ def checked_folder(path: object) -> Path:
         raise ConfigurationError(f"path {text!r} cannot be told: {error}") from error
 
 
+def check_format(where: str, found: object, expected: str) -> None:
+    """Refuse what was written in another format of a store.
+
+    Raises:
+        ConfigurationError: ``found`` is not ``expected``.
+    """
+    if found != expected:
+        raise ConfigurationError(
+            f"{where} was written in store format {found}, and this fastrag reads format {expected}: "
+            "update fastrag, or build the store anew"
+        )
+
+
+def check_language(where: str, found: str | None, language: str | None) -> None:
+    """Refuse a store whose words were indexed for another language.
+
+    Raises:
+        ConfigurationError: ``found`` is not ``language``.
+    """
+    if found != language:
+        raise ConfigurationError(
+            f"{where} was made with language={found!r}, and is opened with language={language!r}: its words were "
+            "indexed for the former"
+        )
+
+
 def checked_id(id: object) -> str:
     """Return ``id`` if it can identify a Document.
 

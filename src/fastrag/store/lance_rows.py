@@ -13,6 +13,7 @@ from fastrag.document import Document
 from fastrag.embedding.base import Matrix, Vector
 from fastrag.errors import ConfigurationError
 from fastrag.store.base import Binding
+from fastrag.store.checks import check_format, check_language
 from fastrag.store.facts import facts_of
 from fastrag.store.lance_engine import pyarrow
 from fastrag.store.lance_filters import sortable_of
@@ -80,17 +81,8 @@ def check_schema(schema: Any, *, language: str | None, where: str) -> None:
     written = marks.get(_FORMAT_KEY)
     if written is None:
         raise ConfigurationError(f"{where} holds a LanceDB table that was not made by fastrag: give another path")
-    if written != _FORMAT.encode():
-        raise ConfigurationError(
-            f"{where} was written in store format {written.decode()}, and this fastrag reads format {_FORMAT}: "
-            "update fastrag, or build the store anew"
-        )
-    stored = marks.get(_LANGUAGE_KEY, b"").decode() or None
-    if stored != language:
-        raise ConfigurationError(
-            f"{where} was made with language={stored!r}, and is opened with language={language!r}: its words were "
-            "indexed for the former"
-        )
+    check_format(where, written.decode(), _FORMAT)
+    check_language(where, marks.get(_LANGUAGE_KEY, b"").decode() or None, language)
 
 
 def to_rows(schema: Any, documents: Sequence[Document], embeddings: Matrix | None) -> Any:

@@ -15,6 +15,7 @@ from fastrag.document import Document
 from fastrag.embedding.base import Matrix
 from fastrag.errors import ConfigurationError, StoreError
 from fastrag.store.base import Binding
+from fastrag.store.checks import check_format, check_language
 from fastrag.store.facts import in_hex
 from fastrag.store.milvus_filters import MAX_KEY, bounded_facts_of, is_key, items_of, keys_of
 
@@ -150,17 +151,8 @@ def check_marks(info: Mapping[str, Any], *, language: str | None, where: str) ->
     if not is_ours(info):
         raise ConfigurationError(f"{where} was not made by fastrag: give another namespace")
     marks = info["properties"]
-    if marks[_FORMAT_KEY] != _FORMAT:
-        raise ConfigurationError(
-            f"{where} was written in store format {marks[_FORMAT_KEY]}, and this fastrag reads format {_FORMAT}: "
-            "update fastrag, or build the store anew"
-        )
-    stored = marks.get(_LANGUAGE_KEY) or None
-    if stored != language:
-        raise ConfigurationError(
-            f"{where} was made with language={stored!r}, and is opened with language={language!r}: its words were "
-            "indexed for the former"
-        )
+    check_format(where, marks[_FORMAT_KEY], _FORMAT)
+    check_language(where, marks.get(_LANGUAGE_KEY) or None, language)
 
 
 def rows_of(

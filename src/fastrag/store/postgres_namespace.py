@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from fastrag.errors import EmbedderMismatchError
 from fastrag.store.base import Binding, agreed_binding
-from fastrag.store.checks import check_dimension
+from fastrag.store.checks import check_dimension, check_language
 from fastrag.store.postgres_engine import psycopg
 from fastrag.store.postgres_server import PostgresServer
 from fastrag.store.postgres_table import (
@@ -19,7 +19,6 @@ from fastrag.store.postgres_table import (
     Table,
     TableChangedError,
     bind_table,
-    check_language,
     drop_table,
     make_table,
     read_table,
@@ -137,7 +136,7 @@ class PostgresNamespace:
             if not make:
                 return absent
             table = self._known = await make_table(connection, self.names, self._language)
-            check_language(table, self._language, self._what)
+            check_language(self._what, table.language, self._language)
         if dimension is not None:
             if table.dimension != dimension:
                 table = self._known = await bind_table(connection, self.names, Binding(None, dimension))
@@ -153,7 +152,7 @@ class PostgresNamespace:
         if again or self._known is None or self._known.dimension is None:
             self._known = await read_table(connection, self.names)
             if self._known is not None:
-                check_language(self._known, self._language, self._what)
+                check_language(self._what, self._known.language, self._language)
         if self._known is not None and self._known.ranking == "bm25" and connection not in self._of_this_run:
             # A connection does not outlive its server, so that this holds for as long as it is used.
             await rebuild_after_restart(connection, self.names)

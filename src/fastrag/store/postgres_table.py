@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from fastrag.errors import ConfigurationError
 from fastrag.store.base import Binding
+from fastrag.store.checks import check_format
 from fastrag.store.postgres_engine import psycopg, reason_of
 
 Ranking = Literal["bm25", "tsvector"]
@@ -148,19 +149,6 @@ async def list_namespaces(connection: Any) -> list[str]:
     return sorted(name.removeprefix(_PREFIX) for name, comment in await cursor.fetchall() if _marked(comment))
 
 
-def check_language(table: Table, language: str | None, where: str) -> None:
-    """Refuse a table whose words were taken apart for another language.
-
-    Raises:
-        ConfigurationError: It is so; says which.
-    """
-    if table.language != language:
-        raise ConfigurationError(
-            f"{where} was made with language={table.language!r}, and is opened with language={language!r}: its words "
-            "were indexed for the former"
-        )
-
-
 def _statements(names: Names, ranking: Ranking) -> list[str]:
     statements = [
         f"""CREATE TABLE {names.table} (
@@ -249,11 +237,7 @@ def _told(comment: str | None, name: str) -> Table:
     marks = _marked(comment)
     if marks is None:
         raise ConfigurationError(f"the table {name} was not made by fastrag: give another namespace or database")
-    if marks.get("format") != _FORMAT:
-        raise ConfigurationError(
-            f"the table {name} was written in store format {marks.get('format')}, and this fastrag reads format "
-            f"{_FORMAT}: update fastrag, or build the store anew"
-        )
+    check_format(f"the table {name}", marks.get("format"), _FORMAT)
     try:
         return Table(**marks)
     except TypeError as error:

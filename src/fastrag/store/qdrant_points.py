@@ -14,6 +14,7 @@ from fastrag.document import Document
 from fastrag.embedding.base import Matrix, Vector
 from fastrag.errors import ConfigurationError, StoreError
 from fastrag.store.base import Binding
+from fastrag.store.checks import check_format, check_language
 from fastrag.store.facts import facts_of
 from fastrag.store.qdrant_filters import FACTS, SORT, columns_of
 from fastrag.store.word_vectors import WordVectors
@@ -131,14 +132,5 @@ def check_marks(info: Any, *, language: str | None, where: str) -> None:
     if not is_ours(info):
         raise ConfigurationError(f"{where} was not made by fastrag: give another namespace")
     marks = info.config.metadata
-    if marks[_FORMAT_KEY] != _FORMAT:
-        raise ConfigurationError(
-            f"{where} was written in store format {marks[_FORMAT_KEY]}, and this fastrag reads format {_FORMAT}: "
-            "update fastrag, or build the store anew"
-        )
-    stored = marks.get(_LANGUAGE_KEY) or None
-    if stored != language:
-        raise ConfigurationError(
-            f"{where} was made with language={stored!r}, and is opened with language={language!r}: its words were "
-            "indexed for the former"
-        )
+    check_format(where, marks[_FORMAT_KEY], _FORMAT)
+    check_language(where, marks.get(_LANGUAGE_KEY) or None, language)
