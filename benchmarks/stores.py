@@ -1,10 +1,10 @@
 """Every store against its engine called directly, in one run: searches, recall, loading, memory, many at once.
 
-100,000 rows of 384 numbers in clusters of 100, tight ones and then loose ones, every second row with a text of 119
-words, and fields that keep 10 % and 1 % of them. They are loaded into the engine as its documentation says, and through
-`VectorStore.upsert`, block by block in turns; both have indexes of the same settings. Then every question is asked of
-both, one right after the other, so that whatever else the machine does happens to both. What is exact is told by numpy.
-Memory is the peak of a process that only loads, and of the server beside it.
+100,000 rows of 384 numbers in clusters of 100, tight ones and then loose ones, every second row with a text (5 to 600
+words, half of them 100 or more), and fields that keep 10 % and 1 % of them. They are loaded into the engine as its
+documentation says, and through `VectorStore.upsert`, block by block in turns; both have indexes of the same settings.
+Then every question is asked of both, one right after the other, so that whatever else the machine does happens to both.
+What is exact is told by numpy. Memory is the peak of a process that only loads, and of the server beside it.
 
     python benchmarks/stores.py [--store memory --store lance] [--n 100000] [--json]
     FASTRAG_BENCHMARK_URL=postgresql://user:password@host/database python benchmarks/stores.py --store postgres

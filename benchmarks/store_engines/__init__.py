@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from fastrag.store import InMemoryStore, LanceStore, MilvusStore, PgVectorStore, QdrantStore, VectorStore
-from fastrag.store.opening import open_store
 from store_engines import servers
 from store_engines.base import Engine
 from store_engines.lance import LanceDB
@@ -17,6 +17,14 @@ from store_engines.milvus import Milvus
 from store_engines.postgres import Postgres
 from store_engines.qdrant import Qdrant
 from store_engines.servers import Server
+
+
+def _milvus(url: str) -> MilvusStore:
+    """As a user who knows what is filtered by; the engine has a column for each of them, too."""
+    parts = urlsplit(url)
+    token = f"{parts.username}:{parts.password}"
+    address = f"http://{parts.hostname}:{parts.port}"
+    return MilvusStore(address, token=token, filtered_fields=["tenth", "hundredth"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +50,7 @@ ENGINES = {
     "memory": Setup(NumpyAndTantivy, lambda place: InMemoryStore()),
     "lance": Setup(LanceDB, LanceStore),
     "postgres": Setup(Postgres, PgVectorStore, servers.postgres),
-    "milvus": Setup(Milvus, open_store, servers.milvus),
+    "milvus": Setup(Milvus, _milvus, servers.milvus),
     "milvus-file": Setup(
         lambda place: Milvus(f"{place}.db"), lambda place: MilvusStore(Path(f"{place}.db")), most=100_000
     ),

@@ -13,7 +13,8 @@ from fastrag import Document
 
 BLOCK = 5_000
 PER_CLUSTER = 100
-WORDS, ZIPF, TEXT_WORDS = 50_000, 1.1, 119
+WORDS, ZIPF = 50_000, 1.1
+TEXT_WORDS, LENGTH_SIGMA, MOST_WORDS = 100, 0.6, 600
 FILTERS: dict[str, tuple[str, int] | None] = {"": None, " 10 %": ("tenth", 3), " 1 %": ("hundredth", 7)}
 """What is asked beside the vector: nothing, or a field's value that keeps so much."""
 
@@ -89,7 +90,8 @@ class Corpus:
             size = min(BLOCK, self.n - start)
             # Rows of one cluster lie apart, as in a corpus that was not sorted by subject.
             numbers = (np.arange(start, start + size) * 7919) % clusters
-            texts = [self._sentence(random, TEXT_WORDS) if i % 2 == 0 else "" for i in range(size)]
+            lengths = np.clip(random.lognormal(np.log(TEXT_WORDS), LENGTH_SIGMA, size), 5, MOST_WORDS).astype(int)
+            texts = [self._sentence(random, words) if i % 2 == 0 else "" for i, words in enumerate(lengths.tolist())]
             hundredth = random.integers(0, 100, size)
             yield Block(start, self._around(random, numbers), texts, random.integers(0, 10, size), hundredth)
 

@@ -46,10 +46,10 @@ class Server:
 def postgres() -> Iterator[Server]:
     """PostgreSQL with pgvector and pg_textsearch, with memory as for a database of its own machine."""
     tests = _of_tests("postgres_server")
-    tests._SETTINGS |= {"shared_buffers": "2GB", "max_wal_size": "8GB", "fsync": "on"}
+    tests.SETTINGS |= {"shared_buffers": "2GB", "max_wal_size": "8GB", "fsync": "on"}
     with contextmanager(tests.running_with_textsearch)() as server:
-        url = f"postgresql://postgres@/postgres?host={quote(str(server._home), safe='')}"
-        yield Server(url, server._pid())
+        url = f"postgresql://postgres@/postgres?host={quote(str(server.home), safe='')}"
+        yield Server(url, server.pid())
 
 
 @contextmanager
@@ -57,13 +57,13 @@ def milvus() -> Iterator[Server]:
     """Milvus 2.3.5, standalone."""
     tests = _of_tests("milvus_server")
     # Its clock as it comes: the tests' hurry is too much for a server with this much to do.
-    tests._QUICK.clear()
+    tests.QUICK.clear()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         server = tests.RunningMilvus(Path(folder))
         try:
             server.start()
             server.set_password()
-            yield Server(server.url.replace("http://", f"milvus://{server.token}@"), server._process.pid)
+            yield Server(server.url.replace("http://", f"milvus://{server.token}@"), server.process.pid)
         finally:
             server.kill()
 

