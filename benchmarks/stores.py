@@ -2,9 +2,10 @@
 
 100,000 rows of 384 numbers in clusters of 100, tight ones and then loose ones, every second row with a text (5 to 600
 words, half of them 100 or more), and fields that keep 10 % and 1 % of them. They are loaded into the engine as its
-documentation says, and through `VectorStore.upsert`, block by block in turns; both have indexes of the same settings.
-Then every question is asked of both, one right after the other, so that whatever else the machine does happens to both.
-What is exact is told by numpy. Memory is the peak of a process that only loads, and of the server beside it.
+documentation says, and through `VectorStore.upsert`; both have indexes of the same settings. Then every question is
+asked of both, one right after the other, so that whatever else the machine does happens to both. What is exact is told
+by numpy. How long loading takes, and the peak of memory, are those of processes that only load one of the two, and of
+the server beside them: engines go on with their work in the background, also while it is another's turn.
 
     python benchmarks/stores.py [--store memory --store lance] [--n 100000] [--json]
     FASTRAG_BENCHMARK_URL=postgresql://user:password@host/database python benchmarks/stores.py --store postgres
@@ -54,7 +55,7 @@ async def child(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     await store.drop()
     sides = {name: side for name, side in (("engine", engine), ("store", store)) if name in options.sides}
     if options.child == "load":
-        figures: dict[str, Any] = await load(corpus, sides)
+        figures: dict[str, Any] = {"load": await load(corpus, sides, has_words=engine.has_words)}
     else:
         figures = await measure(
             corpus, sides, questions=options.questions, has_words=engine.has_words, at_once=setup.at_once
@@ -97,19 +98,16 @@ def of_one(options: argparse.Namespace, name: str, spread: str, server: Server) 
     sides = ["store"] if options.alone else ["engine", "store"]
     figures: dict[str, Any] = in_child(options, name, spread, "measure", sides, server)
     figures["n"] = min(options.n, ENGINES[name].most)
+    loads = {side: in_child(options, name, spread, "load", [side], server) for side in sides}
+    figures["load"] = {side: load["load"][side] for side, load in loads.items()}
+    figures["memory"] = {
+        side: {where: load[where] for where in ("client_mib", "server_mib")} for side, load in loads.items()
+    }
     shown = judged(figures)
     if not options.json:
         print(f"{name}, {figures['n']:,} rows in {spread} clusters")
         for what, (text, within) in shown.items():
             print(f"  {'' if within is None else 'PASS' if within else 'FAIL':4}  {what:22} {text}", flush=True)
-    memory = {"store": figures} if options.alone else {}
-    for side in sides:
-        if side not in memory and not options.no_memory:
-            memory[side] = in_child(options, name, spread, "load", [side], server)
-    figures["memory"] = {
-        side: {where: found[where] for where in ("client_mib", "server_mib")} for side, found in memory.items()
-    }
-    if memory and not options.json:
         peaks = "; ".join(f"{side} {shown_mib(found)}" for side, found in figures["memory"].items())
         print(f"        peak memory            {peaks}", flush=True)
     return figures | {"within": {what: within for what, (_, within) in shown.items()}}
@@ -163,7 +161,6 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--spread", choices=list(SPREADS), help="one kind of clusters only")
     parser.add_argument("--alone", action="store_true", help="the store without its engine beside it")
-    parser.add_argument("--no-memory", action="store_true", help="do not load everything again for its memory alone")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--sides", nargs="+", help=argparse.SUPPRESS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from numpy.typing import NDArray
@@ -36,7 +37,8 @@ class LanceDB(Engine):
             }
         )
         if self.table is None:
-            self.connection = await lancedb.connect_async(self.place)
+            # As the store: every search sees what other processes have written.
+            self.connection = await lancedb.connect_async(self.place, read_consistency_interval=timedelta(0))
             self.table = await self.connection.create_table("direct", rows)
         else:
             await self.table.add(rows)

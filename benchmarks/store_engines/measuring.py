@@ -25,18 +25,22 @@ Sides: TypeAlias = Mapping[str, Any]
 """What is measured: the ``engine`` called directly, the ``store`` in front of it, or one of them alone."""
 
 
-async def load(corpus: Corpus, sides: Sides) -> dict[str, dict[str, float]]:
+async def load(corpus: Corpus, sides: Sides, *, has_words: bool) -> dict[str, dict[str, float]]:
     """Seconds that each side takes for the rows, and then for its indexes."""
     seconds = {side: {"rows_s": 0.0, "index_s": 0.0} for side in sides}
-    for turn, block in enumerate(corpus.blocks()):
+    for block in corpus.blocks():
         documents = block.documents()
-        for side in list(sides)[:: -1 if turn % 2 else 1]:
+        for side, each in sides.items():
             started = time.perf_counter()
-            await _write(sides[side], block, documents)
+            await _write(each, block, documents)
             seconds[side]["rows_s"] += time.perf_counter() - started
-    for side in sides:
+    question = corpus.questions(1)
+    for side, each in sides.items():
         started = time.perf_counter()
-        await _finish(sides[side])
+        await _finish(each)
+        if has_words:
+            # A store may leave the index of words for the first search to make; that is a part of loading, too.
+            await _search(each, "lexical", question, 0)
         seconds[side]["index_s"] += time.perf_counter() - started
     return seconds
 
@@ -152,14 +156,8 @@ async def measure(corpus: Corpus, sides: Sides, *, questions: int, has_words: bo
     """Everything that is measured of ``sides``."""
     asked = corpus.questions(questions)
     truth = corpus.nearest(np.stack([vector for vector, _ in asked]), K)
-    figures: dict[str, Any] = {"load": await load(corpus, sides), "search": {}, "at_once": at_once}
+    figures: dict[str, Any] = {"load": await load(corpus, sides, has_words=has_words), "search": {}, "at_once": at_once}
     kinds = searches(sides, asked, has_words=has_words)
-    if has_words:
-        # A store may leave the index of words for the first search to make; that is a part of loading, too.
-        for side, search in kinds["lexical"].items():
-            started = time.perf_counter()
-            await search(0)
-            figures["load"][side]["index_s"] += time.perf_counter() - started
     for kind, both in kinds.items():
         times_ms, found = await in_turns(both, questions)
         ids = {side: [_ids(sides[side], hits) for hits in found[side]] for side in both}

@@ -45,7 +45,7 @@ class Server:
 @contextmanager
 def postgres() -> Iterator[Server]:
     """PostgreSQL with pgvector and pg_textsearch, with memory as for a database of its own machine."""
-    tests = _of_tests("postgres_server")
+    tests = _of_tests("postgres", "postgres_server")
     tests.SETTINGS |= {"shared_buffers": "2GB", "max_wal_size": "8GB", "fsync": "on"}
     with contextmanager(tests.running_with_textsearch)() as server:
         url = f"postgresql://postgres@/postgres?host={quote(str(server.home), safe='')}"
@@ -55,7 +55,7 @@ def postgres() -> Iterator[Server]:
 @contextmanager
 def milvus() -> Iterator[Server]:
     """Milvus 2.3.5, standalone."""
-    tests = _of_tests("milvus_server")
+    tests = _of_tests("milvus", "milvus_server")
     # Its clock as it comes: the tests' hurry is too much for a server with this much to do.
     tests.QUICK.clear()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
@@ -71,18 +71,19 @@ def milvus() -> Iterator[Server]:
 @contextmanager
 def qdrant() -> Iterator[Server]:
     """The client's imitation of a server, in this process."""
-    stub = _of_tests("qdrant_stub").QdrantStub()
+    stub = _of_tests("qdrant", "qdrant_stub").QdrantStub()
     try:
         yield Server(stub.url)
     finally:
         stub.stop()
 
 
-def _of_tests(module: str):  # type: ignore[no-untyped-def]
-    sys.path.insert(0, str(TESTS))
+def _of_tests(engine: str, module: str):  # type: ignore[no-untyped-def]
+    folder = str(TESTS / engine)
+    sys.path.insert(0, folder)
     try:
         return __import__(module)
     except ImportError as error:
         raise SystemExit(f"no server can be started ({error}): give the --url of one") from error
     finally:
-        sys.path.remove(str(TESTS))
+        sys.path.remove(folder)

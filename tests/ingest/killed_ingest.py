@@ -15,7 +15,7 @@ from pathlib import Path
 from fastrag.document import Document
 from fastrag.embedding.base import Matrix
 from fastrag.ingest import CharacterChunker, IngestProgress, ingest
-from fastrag.store.lance import LanceStore
+from fastrag.store.lance.store import LanceStore
 from fastrag.testing import HashEmbedder
 
 DOCUMENTS = 12

@@ -14,7 +14,7 @@ from fastrag.document import Document
 from fastrag.embedding.base import Matrix
 from fastrag.errors import ConfigurationError, ServiceRejectedError, ServiceTimeoutError
 from fastrag.ingest import CharacterChunker, DeadLetter, ingest, read_dead_letters
-from fastrag.store.memory import InMemoryStore
+from fastrag.store.memory.store import InMemoryStore
 from fastrag.testing import HashEmbedder
 
 

@@ -8,7 +8,7 @@ import docx
 from reportlab.pdfgen.canvas import Canvas
 
 from fastrag.ingest import MarkdownChunker, ingest
-from fastrag.store.lance import LanceStore
+from fastrag.store.lance.store import LanceStore
 from fastrag.testing import HashEmbedder
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fastrag.ingest import CharacterChunker, ingest
-from fastrag.store.lance import LanceStore
+from fastrag.store.lance.store import LanceStore
 from fastrag.testing import HashEmbedder
 
 CHILD = Path(__file__).with_name("killed_ingest.py")

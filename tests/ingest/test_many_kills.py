@@ -48,7 +48,7 @@ def milvus_file(tmp_path: Path) -> str:
 @pytest.fixture
 def milvus_server(tmp_path: Path) -> Iterator[str]:
     pytest.importorskip("milvus", reason="the server's package is not installed")
-    from ..store.milvus_server import RunningMilvus
+    from ..store.milvus.milvus_server import RunningMilvus
 
     server = RunningMilvus(tmp_path)
     try:
@@ -62,7 +62,7 @@ def milvus_server(tmp_path: Path) -> Iterator[str]:
 @pytest.fixture
 def postgres() -> Iterator[str]:
     pytest.importorskip("psycopg")
-    from ..store.postgres_server import running_with_textsearch
+    from ..store.postgres.postgres_server import running_with_textsearch
 
     with contextmanager(running_with_textsearch)() as server:
         yield f"postgresql://postgres@/postgres?host={quote(str(server._home), safe='')}"

@@ -14,7 +14,7 @@ from reportlab.pdfgen.canvas import Canvas
 from fastrag.errors import LoadError, MissingDependencyError
 from fastrag.ingest import ingest, parsing
 from fastrag.ingest.loaders.formats import format_of, parse_file
-from fastrag.store.memory import InMemoryStore
+from fastrag.store.memory.store import InMemoryStore
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs signals and named pipes")
 

@@ -5,7 +5,7 @@ import pytest
 from fastrag.document import Document
 from fastrag.ingest import IngestProgress, ingest
 from fastrag.ingest.progress import shown_progress
-from fastrag.store.memory import InMemoryStore
+from fastrag.store.memory.store import InMemoryStore
 
 DOCUMENTS = [Document(f"d{number}", "Some text.") for number in range(5)]
 

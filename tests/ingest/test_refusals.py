@@ -11,7 +11,7 @@ from fastrag.embedding import OpenAICompatibleEmbedder
 from fastrag.embedding.base import Matrix
 from fastrag.errors import ServiceRejectedError
 from fastrag.ingest import CharacterChunker, ingest, pipeline
-from fastrag.store.memory import InMemoryStore
+from fastrag.store.memory.store import InMemoryStore
 from fastrag.testing import Fault, HashEmbedder, OpenAICompatibleServer
 
 

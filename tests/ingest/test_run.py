@@ -17,7 +17,7 @@ from fastrag.errors import ConfigurationError, EmbedderMismatchError, ModelError
 from fastrag.ingest import CharacterChunker, IngestProgress, IngestReport, SentenceChunker, ingest, pipeline
 from fastrag.ingest.base import Span
 from fastrag.store.filters import Filter
-from fastrag.store.memory import InMemoryStore
+from fastrag.store.memory.store import InMemoryStore
 from fastrag.testing import HashEmbedder
 
 

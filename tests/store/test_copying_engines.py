@@ -23,7 +23,7 @@ def postgres():
     if sys.platform != "linux":
         pytest.skip("the servers' packages are for Linux")
     pytest.importorskip("psycopg")
-    from .postgres_server import running_plain
+    from .postgres.postgres_server import running_plain
 
     yield from running_plain()
 
@@ -31,7 +31,7 @@ def postgres():
 @pytest.fixture
 def qdrant():
     pytest.importorskip("qdrant_client")
-    from .qdrant_stub import QdrantStub
+    from .qdrant.qdrant_stub import QdrantStub
 
     server = QdrantStub("k:/@?#%")
     yield server

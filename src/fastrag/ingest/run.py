@@ -98,7 +98,7 @@ async def ingest(
         StoreError: The store failed; the same.
 
     >>> from fastrag.document import Document
-    >>> from fastrag.store.memory import InMemoryStore
+    >>> from fastrag.store.memory.store import InMemoryStore
     >>> async def example():
     ...     store = InMemoryStore()
     ...     documents = [Document("a", "Apples are red."), Document("p", "Pears are green.")]

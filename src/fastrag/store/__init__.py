@@ -3,12 +3,12 @@
 from fastrag.store.base import VectorStore
 from fastrag.store.copying import copy_store
 from fastrag.store.filters import And, Contains, Eq, Exists, Filter, In, Not, Or, Range, matches
-from fastrag.store.lance import LanceStore
-from fastrag.store.memory import InMemoryStore
-from fastrag.store.milvus import MilvusStore
+from fastrag.store.lance.store import LanceStore
+from fastrag.store.memory.store import InMemoryStore
+from fastrag.store.milvus.store import MilvusStore
 from fastrag.store.opening import open_store
-from fastrag.store.postgres import PgVectorStore
-from fastrag.store.qdrant import QdrantStore
+from fastrag.store.postgres.store import PgVectorStore
+from fastrag.store.qdrant.store import QdrantStore
 
 __all__ = [
     "And",

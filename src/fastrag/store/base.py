@@ -13,7 +13,7 @@ from fastrag.embedding.base import Matrix, Vector
 from fastrag.errors import ConfigurationError, EmbedderMismatchError
 from fastrag.store.checks import checked_min_score, copied_metadata, unit_vector
 from fastrag.store.filters import Filter, check_filter
-from fastrag.store.fusion import reciprocal_rank_fusion
+from fastrag.store.fusion import fused
 
 HYBRID_CANDIDATES = 100
 """How many Documents each half of a hybrid search brings to the fusion, unless ``k`` asks for more."""
@@ -187,7 +187,7 @@ class VectorStore(ABC):
             dense, lexical = await run_together(
                 self.search_dense(vector, candidates, filter), self.search_lexical(text, candidates, filter)
             )
-            found = reciprocal_rank_fusion({"dense": ranked(dense), "lexical": ranked(lexical)}, limit=k)
+            found = fused({"dense": dense, "lexical": lexical}, limit=k)
         elif vector is not None:
             found = ranked(await self.search_dense(vector, k, filter))
         elif text is not None:

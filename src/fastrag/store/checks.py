@@ -50,12 +50,11 @@ def checked_documents(documents: Sequence[Document]) -> list[Document]:
         if identity in seen:
             raise ConfigurationError(f"ids must be distinct within one upsert, and {identity!r} is there twice")
         seen.add(identity)
-        where = f"Document {identity!r}"
-        text = _checked_str(f"the text of {where}", document.text)
-        uri = None if document.uri is None else _checked_str(f"the uri of {where}", document.uri)
+        text = _checked_str(document.text, "the text of", identity)
+        uri = None if document.uri is None else _checked_str(document.uri, "the uri of", identity)
         if not isinstance(document.metadata, dict):
-            raise ConfigurationError(f"the metadata of {where} must be a dict, not {document.metadata!r}")
-        copies.append(Document(identity, text, uri, _checked_json(document.metadata, f"{where}: metadata", 0)))
+            raise ConfigurationError(f"the metadata of Document {identity!r} must be a dict, not {document.metadata!r}")
+        copies.append(Document(identity, text, uri, _checked_json(document.metadata, identity, ())))
     return copies
 
 
@@ -126,7 +125,7 @@ def checked_id(id: object) -> str:
     """
     if not isinstance(id, str) or not id:
         raise ConfigurationError(f"a Document's id must be a text that is not empty, not {id!r}")
-    return _checked_str("a Document's id", id)
+    return _checked_str(id, "the id of", id)
 
 
 def checked_ids(ids: Sequence[str]) -> list[str]:
@@ -231,45 +230,63 @@ def _copied(value: Any) -> Any:
     return value
 
 
-def _checked_json(value: Any, where: str, depth: int) -> Any:
-    if depth > MAX_METADATA_DEPTH:
-        raise ConfigurationError(f"{where} is nested more than {MAX_METADATA_DEPTH} deep")
-    if value is None or isinstance(value, bool):
+def _checked_json(value: Any, identity: str, path: tuple[str | int, ...]) -> Any:
+    """A copy of what is at ``path`` in the metadata of the Document, made of JSON's own types."""
+    kind = type(value)
+    if kind is str:
+        return _checked_str(value, "metadata of", identity, path)
+    if value is None or kind is bool:
         return value
     # Subclasses (enums, numpy's float64) are stored as the plain value that JSON would make of them.
-    if isinstance(value, str):
-        return _checked_str(where, value)
     if isinstance(value, int):
         if value.bit_length() > _MAX_INT_BITS:
-            raise ConfigurationError(f"{where} is an int of more than {_MAX_INT_BITS} bits: store it as a text")
+            raise _unfit(identity, path, f"is an int of more than {_MAX_INT_BITS} bits: store it as a text")
         return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise ConfigurationError(f"{where} must be a finite number, not {value!r}")
+            raise _unfit(identity, path, f"must be a finite number, not {value!r}")
         return float(value)
+    if isinstance(value, str):
+        return _checked_str(value, "metadata of", identity, path)
+    if len(path) >= MAX_METADATA_DEPTH:
+        raise _unfit(identity, path, f"is nested more than {MAX_METADATA_DEPTH} deep")
     if isinstance(value, list | tuple):
-        return [_checked_json(item, f"{where}[{index}]", depth + 1) for index, item in enumerate(value)]
+        return [_checked_json(item, identity, (*path, index)) for index, item in enumerate(value)]
     if isinstance(value, dict):
-        for key in value:
+        copy = {}
+        for key, item in value.items():
             if not isinstance(key, str):
-                raise ConfigurationError(f"{where} must have texts as keys, not {key!r}")
-        return {
-            _checked_str(f"a key of {where}", key): _checked_json(item, f"{where}[{key!r}]", depth + 1)
-            for key, item in value.items()
-        }
-    raise ConfigurationError(
-        f"{where} must be JSON-like (text, number, bool, None, list, dict), not a {type(value).__name__}: {value!r}"
+                raise _unfit(identity, path, f"must have texts as keys, not {key!r}")
+            copy[_checked_str(key, "a key in the metadata of", identity, path)] = _checked_json(
+                item, identity, (*path, key)
+            )
+        return copy
+    raise _unfit(
+        identity,
+        path,
+        f"must be JSON-like (text, number, bool, None, list, dict), not a {type(value).__name__}: {value!r}",
     )
 
 
-def _checked_str(what: str, value: object) -> str:
+def _unfit(identity: str, path: tuple[str | int, ...], reason: str) -> ConfigurationError:
+    place = "".join(f"[{step!r}]" for step in path)
+    return ConfigurationError(f"Document {identity!r}: metadata{place} {reason}")
+
+
+def _checked_str(value: object, what: str, identity: str, path: tuple[str | int, ...] = ()) -> str:
+    # What is said of it is put together when it is wrong: of a million Documents, each has ten texts that are not.
     if not isinstance(value, str):
-        raise ConfigurationError(f"{what} must be a text, not {value!r}")
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise ConfigurationError(f"{what} must be valid Unicode, and has a lone surrogate at {error.start}") from error
-    return str.__str__(value)
+        raise ConfigurationError(f"{what} Document {identity!r} must be a text, not {value!r}")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            place = "".join(f"[{step!r}]" for step in path)
+            raise ConfigurationError(
+                f"{what} Document {identity!r}{place and f' at {place}'} must be valid Unicode, and has a lone "
+                f"surrogate at {error.start}"
+            ) from error
+    return value if type(value) is str else str.__str__(value)
 
 
 def _finite(name: str, values: ArrayLike) -> Matrix:

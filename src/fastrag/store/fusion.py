@@ -46,21 +46,41 @@ def reciprocal_rank_fusion(
     require_positive_int("rrf_k", rrf_k)
     if limit is not None:
         require_positive_int("limit", limit)
+    return fused(
+        {
+            name: [(document, document.metadata.get("score")) for document in ranking]
+            for name, ranking in rankings.items()
+        },
+        rrf_k=rrf_k,
+        limit=limit,
+    )
+
+
+def fused(
+    rankings: Mapping[str, Sequence[tuple[Document, float | None]]], *, rrf_k: int = RRF_K, limit: int | None = None
+) -> list[Document]:
+    """`reciprocal_rank_fusion` of Documents whose scores stand beside them, None for one without."""
+    # A search fuses hundreds to return ten: nothing is copied before it is known which.
+    sums: dict[str, float] = {}
     documents: dict[str, Document] = {}
-    ranks: dict[str, dict[str, int]] = {}
-    scores: dict[str, dict[str, float]] = {}
-    for name, ranking in rankings.items():
-        for rank, document in enumerate(ranking, start=1):
-            places = ranks.setdefault(document.id, {})
-            if name in places:
-                continue
-            places[name] = rank
-            documents.setdefault(document.id, document)
-            if "score" in document.metadata:
-                scores.setdefault(document.id, {})[name] = document.metadata["score"]
-    fused = {key: sum(1 / (rrf_k + rank) for rank in places.values()) for key, places in ranks.items()}
+    for ranking in rankings.values():
+        met: set[str] = set()
+        for rank, (document, _) in enumerate(ranking, start=1):
+            key = document.id
+            if key not in met:
+                met.add(key)
+                sums[key] = sums.get(key, 0.0) + 1 / (rrf_k + rank)
+                documents.setdefault(key, document)
     # sorted() is stable and dicts keep first appearance, which is the order promised for equal scores.
-    best = sorted(fused, key=fused.__getitem__, reverse=True)[:limit]
+    best = sorted(sums, key=sums.__getitem__, reverse=True)[:limit]
+    ranks: dict[str, dict[str, int]] = {key: {} for key in best}
+    scores: dict[str, dict[str, float]] = {key: {} for key in best}
+    for name, ranking in rankings.items():
+        for rank, (document, score) in enumerate(ranking, start=1):
+            if document.id in ranks and name not in ranks[document.id]:
+                ranks[document.id][name] = rank
+                if score is not None:
+                    scores[document.id][name] = score
     return [
         Document(
             key,
@@ -68,9 +88,9 @@ def reciprocal_rank_fusion(
             documents[key].uri,
             {
                 **copied_metadata(documents[key].metadata),
-                "score": fused[key],
+                "score": sums[key],
                 "rank": rank,
-                "scores": scores.get(key, {}),
+                "scores": scores[key],
                 "ranks": ranks[key],
             },
         )

@@ -52,7 +52,7 @@ def open_store(url: str, *, namespace: str = DEFAULT_NAMESPACE, language: str | 
         raise ConfigurationError(f"a store is opened by a text, its URL or the path of a folder, not {url!r}")
     scheme = scheme_of(url)
     if scheme is None:
-        from fastrag.store.lance import LanceStore
+        from fastrag.store.lance.store import LanceStore
 
         return LanceStore(url, namespace=namespace, language=language)
     opener = _OPENERS.get(scheme)
@@ -68,7 +68,7 @@ def open_store(url: str, *, namespace: str = DEFAULT_NAMESPACE, language: str | 
 
 
 def _memory(url: str, namespace: str, language: str | None) -> VectorStore:
-    from fastrag.store.memory import InMemoryStore
+    from fastrag.store.memory.store import InMemoryStore
 
     parts = _checked(url)
     if parts.host or parts.path:
@@ -77,19 +77,19 @@ def _memory(url: str, namespace: str, language: str | None) -> VectorStore:
 
 
 def _lance(url: str, namespace: str, language: str | None) -> VectorStore:
-    from fastrag.store.lance import LanceStore
+    from fastrag.store.lance.store import LanceStore
 
     return LanceStore(_path(url), namespace=namespace, language=language)
 
 
 def _postgres(url: str, namespace: str, language: str | None) -> VectorStore:
-    from fastrag.store.postgres import PgVectorStore
+    from fastrag.store.postgres.store import PgVectorStore
 
     return PgVectorStore(without_options(url, _OPTIONS), namespace=namespace, language=language)
 
 
 def _milvus(url: str, namespace: str, language: str | None) -> VectorStore:
-    from fastrag.store.milvus import MilvusStore
+    from fastrag.store.milvus.store import MilvusStore
 
     parts = _checked(url)
     if not parts.host:
@@ -101,7 +101,7 @@ def _milvus(url: str, namespace: str, language: str | None) -> VectorStore:
 
 
 def _qdrant(url: str, namespace: str, language: str | None) -> VectorStore:
-    from fastrag.store.qdrant import QdrantStore
+    from fastrag.store.qdrant.store import QdrantStore
 
     parts = _checked(url)
     key = parts.password or parts.user
