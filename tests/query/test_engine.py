@@ -17,6 +17,8 @@ COMPLETION = Completion("So it is [2].", 11, 4, "tiny")
 
 
 class Replying(LLM):
+    id = "replying"
+
     """Gives one completion, in pieces if streamed, and keeps the prompts it got."""
 
     def __init__(self, completion=COMPLETION, fails=None):

@@ -4,15 +4,16 @@ An errored sample's text is the exception: ``TimeoutError: no answer within 2.0 
 the run was stopped before the question was asked. An incomplete sample's text has one part a metric, joined by
 ``"; "``, each ``METRIC: KIND: DETAIL``:
 
-============== ==================================================================================
-kind           what it means
-============== ==================================================================================
-not_applicable the sample lacks what the metric needs: nobody could be scored on it
-not_measured   the metric returned None for another reason
-invalid_score  the metric returned NaN, an infinity or something that is no number
-metric_error   the metric raised
-not_attempted  the run was stopped, or its budget spent, before the metric was asked
-============== ==================================================================================
+================= ==================================================================================
+kind              what it means
+================= ==================================================================================
+not_applicable    the sample lacks what the metric needs: nobody could be scored on it
+not_measured      the metric returned None for another reason
+invalid_score     the metric returned NaN, an infinity or something that is no number
+metric_error      the metric raised
+judge_unparseable the judge's reply did not fit what was asked for, and neither did its next one
+not_attempted     the run was stopped, or its budget spent, before the metric was asked
+================= ==================================================================================
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Literal, get_args
 from fastrag.benchmark.results import SampleResult
 from fastrag.benchmark.stopping import belongs_to_stranger
 
-Kind = Literal["not_applicable", "not_measured", "invalid_score", "metric_error", "not_attempted"]
+Kind = Literal["not_applicable", "not_measured", "invalid_score", "metric_error", "judge_unparseable", "not_attempted"]
 
 _MAX_CHARACTERS = 2_000
 

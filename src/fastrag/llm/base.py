@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from fastrag.document import Document
 
@@ -26,11 +26,19 @@ class Prompt:
         messages: The chat, in order. A chat model needs nothing else.
         question: The user's question as typed, for answerers that work without a chat model.
         sources: The Documents that the messages quote, in the order of their numbers (source 1 is ``sources[0]``).
+        schema: A JSON Schema that the answer is to fit: the server is held to it where it can be, and whoever asked
+            checks the answer all the same. None for free text.
+        top_logprobs: How many alternatives of the answer's first token to tell with their log-probabilities
+            (`Completion.first_token`), where the server tells them; 0 for none.
+        take: Tells apart several answers to one prompt, which a cache would otherwise give the same; from 0.
     """
 
     messages: tuple[Message, ...]
     question: str = ""
     sources: tuple[Document, ...] = ()
+    schema: Mapping[str, Any] | None = None
+    top_logprobs: int = 0
+    take: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +50,17 @@ class Completion:
         input_tokens: Tokens of the prompt as the server counted them, None where it did not say.
         output_tokens: Tokens of the answer as the server counted them, None where it did not say.
         model: The model that answered, as the server named it; None where there is none.
+        first_token: The likeliest first tokens of the answer with their natural log-probabilities, where the prompt
+            asked for them and the server told; else empty.
+        cached: Whether it came out of a cache; its token counts are then those of the call that was once made.
     """
 
     text: str
     input_tokens: int | None = None
     output_tokens: int | None = None
     model: str | None = None
+    first_token: Mapping[str, float] = field(default_factory=dict)
+    cached: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +73,14 @@ class CompletionDelta:
 
 class LLM(ABC):
     """Answers prompts. Safe to use from many tasks of one event loop."""
+
+    @property
+    @abstractmethod
+    def id(self) -> str:
+        """All that an answer depends on besides the prompt: kind, model, place and parameters, and no secret.
+
+        Two objects of one id give interchangeable answers; caches keep answers by it.
+        """
 
     @abstractmethod
     async def complete(self, prompt: Prompt) -> Completion:

@@ -39,9 +39,15 @@ class ExtractiveLLM(LLM):
 
     def __init__(self, *, passages: int = 1, max_characters: int = 160, language: str = "en") -> None:
         self._passages = require_positive_int("passages", passages)
+        self._max_characters = max_characters
         self._chunker = SentenceChunker(size=max_characters, language=language)
         self._language = language
         InMemoryStore(language=language)  # refuses a language without a stemmer now rather than at the first answer
+
+    @property
+    def id(self) -> str:
+        """See `LLM.id`."""
+        return f"extractive:{self._passages}:{self._max_characters}:{self._language}"
 
     async def complete(self, prompt: Prompt) -> Completion:
         """See `LLM.complete`. Raises nothing but what the arguments' checks did."""

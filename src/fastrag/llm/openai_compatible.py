@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
@@ -102,6 +103,12 @@ class OpenAICompatibleLLM(LLM):
 
     def __repr__(self) -> str:
         return f"OpenAICompatibleLLM({self._model!r}, base_url={self._connection.place!r})"
+
+    @property
+    def id(self) -> str:
+        """See `LLM.id`."""
+        parameters = json.dumps(self._parameters | self._extra, sort_keys=True, default=repr)
+        return f"openai-compatible:{self._connection.place}:{parameters}"
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Answer ``prompt`` in one piece.

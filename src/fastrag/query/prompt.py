@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
 from fastrag.document import Document
 from fastrag.llm import Message, Prompt
+from fastrag.llm.quoting import Quotation
 
 INSTRUCTIONS = """\
 Answer the question from the numbered sources and from nothing else.
@@ -42,8 +42,8 @@ def build_prompt(
     Question: Why?
     """
     quoted = _within(sources, max_source_characters)
-    word = _unused_word([question, *(source.text for source in quoted)])
-    parts = [f"<{word} {number}>\n{source.text}\n</{word} {number}>" for number, source in enumerate(quoted, start=1)]
+    quotation = Quotation([question, *(source.text for source in quoted)])
+    parts = [quotation.quoted(source.text, number) for number, source in enumerate(quoted, start=1)]
     content = "\n\n".join([*parts, f"Question: {question}"])
     return Prompt((Message("system", instructions), Message("user", content)), question, tuple(quoted))
 
@@ -60,11 +60,3 @@ def _within(sources: Sequence[Document], max_characters: int) -> list[Document]:
         quoted.append(source)
         left -= len(source.text)
     return quoted
-
-
-def _unused_word(texts: Sequence[str]) -> str:
-    digest = hashlib.blake2b("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()
-    length = 4
-    while any(f"source-{digest[:length]}" in text for text in texts):
-        length += 1
-    return f"source-{digest[:length]}"

@@ -42,6 +42,11 @@ class ScriptedLLM(LLM):
             self._reply = replies
         self.prompts: list[Prompt] = []
 
+    @property
+    def id(self) -> str:
+        """See `LLM.id`: of this object, since no two are told the same."""
+        return f"scripted:{id(self)}"
+
     async def complete(self, prompt: Prompt) -> Completion:
         """Give the next reply.
 

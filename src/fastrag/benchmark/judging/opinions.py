@@ -1,0 +1,100 @@
+"""What judges said: claims with their verdicts, opinions, and the judgement that is made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fastrag.benchmark.reasons import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedClaim:
+    """One statement that was judged by itself, and what was found of it.
+
+    Attributes:
+        text: The statement, as the judge took it out of a longer text.
+        verdict: A word of the metric's own, such as "supported", "contradicted" or "not_found".
+        sources: Numbers (from 1) of the sources that decided it; may be empty.
+        reason: The judge's words, may be empty.
+    """
+
+    text: str
+    verdict: str
+    sources: tuple[int, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Why there is no score.
+
+    Attributes:
+        kind: See `fastrag.benchmark.reasons`.
+        detail: For people.
+    """
+
+    kind: Kind
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What one model found in one take.
+
+    Attributes:
+        score: None where it could not be measured.
+        missing: Why, where ``score`` is None; else None.
+        claims: What the score was made of, where it was made of claims.
+        reason: The judge's words, may be empty.
+    """
+
+    score: float | None
+    missing: Missing | None = None
+    claims: tuple[JudgedClaim, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenOpinion:
+    """An `Opinion`, by whom it was given, and what that took.
+
+    Attributes:
+        opinion: What was found.
+        model: The model's name as its server gave it, or its `LLM.id` where none answered.
+        take: Which of its votes, from 0.
+        calls: How often the model was asked, cached answers included.
+        cached_calls: How many of those a cache answered.
+        input_tokens: Of the calls that were not cached; None where the server told none.
+        output_tokens: The same.
+        unreadable: Replies that did not fit what was asked for, as they came.
+    """
+
+    opinion: Opinion
+    model: str
+    take: int
+    calls: int
+    cached_calls: int
+    input_tokens: int | None
+    output_tokens: int | None
+    unreadable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a judged metric made of one outcome.
+
+    Attributes:
+        metric: Its name.
+        question: Of the sample.
+        score: The mean of the opinions that have a score; None where fewer than half of them have one.
+        spread: Highest minus lowest of those scores; None for fewer than two.
+        missing: Why ``score`` is None.
+        opinions: One for each model and vote, in their order.
+    """
+
+    metric: str
+    question: str
+    score: float | None
+    spread: float | None
+    missing: Missing | None
+    opinions: tuple[GivenOpinion, ...]

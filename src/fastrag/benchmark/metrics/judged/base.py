@@ -1,0 +1,89 @@
+"""What every judged metric does: asks for opinions, makes a score of them, and keeps why there is none."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from statistics import fmean
+
+from fastrag._support.concurrency import run_together
+from fastrag.benchmark.judging.judge import Asking, Judge, UnreadableReplyError
+from fastrag.benchmark.judging.opinions import GivenOpinion, Judgement, Missing, Opinion
+from fastrag.benchmark.metrics.base import Metric, QueryOutcome
+from fastrag.benchmark.samples import EvalSample
+from fastrag.llm import LLM
+
+
+class JudgedMetric(Metric):
+    """A metric that asks a language model.
+
+    The score is the mean of the opinions of all models and votes; None where fewer than half of them could be read.
+
+    Args:
+        judge: A `Judge`; a model or several are made one with its defaults.
+    """
+
+    needs_answer = True
+    needs_reference_answer: bool = False
+    """True when the metric reads sample.reference_answer; Benchmark refuses it where no sample has one."""
+
+    def __init__(self, judge: Judge | LLM | Sequence[LLM]) -> None:
+        self._judge = judge if isinstance(judge, Judge) else Judge(judge)
+
+    async def score(self, sample: EvalSample, outcome: QueryOutcome) -> float | None:
+        """This sample's score, or None when it is not measurable.
+
+        Raises:
+            ServiceError: The judge's endpoint failed.
+        """
+        judgement = await self.judge(sample, outcome)
+        # (the recording and the reason are wired here)
+        return judgement.score
+
+    async def judge(self, sample: EvalSample, outcome: QueryOutcome) -> Judgement:
+        """The score and all that it was made of.
+
+        Raises:
+            ServiceError: The judge's endpoint failed.
+        """
+        missing = self.unmeasurable(sample, outcome)
+        if missing is not None:
+            return Judgement(self.name, sample.question, None, None, missing, ())
+        given = await run_together(*(self._given(asking, sample, outcome) for asking in self._judge.takes()))
+        scores = [each.opinion.score for each in given if each.opinion.score is not None]
+        if 2 * len(scores) >= len(given):
+            spread = max(scores) - min(scores) if len(scores) > 1 else None
+            return Judgement(self.name, sample.question, fmean(scores), spread, None, tuple(given))
+        missing = next(each.opinion.missing for each in given if each.opinion.missing is not None)
+        return Judgement(self.name, sample.question, None, None, missing, tuple(given))
+
+    def unmeasurable(self, sample: EvalSample, outcome: QueryOutcome) -> Missing | None:
+        """Why there is nothing to ask the judge for; None where there is."""
+        if self.needs_reference_answer and sample.reference_answer is None:
+            return Missing("not_applicable", "no reference_answer")
+        return None
+
+    @abstractmethod
+    async def opinion(self, asking: Asking, sample: EvalSample, outcome: QueryOutcome) -> Opinion:
+        """One opinion.
+
+        Raises:
+            UnreadableReplyError: The judge gave no reply that could be read.
+            ServiceError: The judge's endpoint failed.
+        """
+
+    async def _given(self, asking: Asking, sample: EvalSample, outcome: QueryOutcome) -> GivenOpinion:
+        try:
+            opinion = await self.opinion(asking, sample, outcome)
+        except UnreadableReplyError as error:
+            opinion = Opinion(None, Missing("judge_unparseable", str(error)))
+        return GivenOpinion(
+            opinion,
+            asking.model,
+            asking.take,
+            asking.calls,
+            asking.cached_calls,
+            asking.input_tokens,
+            asking.output_tokens,
+            tuple(asking.unreadable),
+        )
