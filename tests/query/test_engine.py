@@ -17,9 +17,9 @@ COMPLETION = Completion("So it is [2].", 11, 4, "tiny")
 
 
 class Replying(LLM):
-    id = "replying"
-
     """Gives one completion, in pieces if streamed, and keeps the prompts it got."""
+
+    id = "replying"
 
     def __init__(self, completion=COMPLETION, fails=None):
         self.completion, self.fails, self.prompts = completion, fails, []

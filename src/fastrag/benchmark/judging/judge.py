@@ -188,7 +188,7 @@ def schema_of(form: type[msgspec.Struct]) -> dict[str, Any]:
 @lru_cache(maxsize=256)
 def _verdict_form(options: tuple[str, ...]) -> type[msgspec.Struct]:
     # The reason first: a verdict that is written after its reason rests on it.
-    fields = [("reason", str), ("verdict", Literal[options])]  # type: ignore[valid-type]
+    fields = [("reason", str), ("verdict", Literal[options])]
     return msgspec.defstruct("Verdict", fields, forbid_unknown_fields=True)
 
 
