@@ -82,6 +82,21 @@ class LLM(ABC):
         Two objects of one id give interchangeable answers; caches keep answers by it.
         """
 
+    @property
+    def model(self) -> str | None:
+        """The model's name as its provider writes it, by which lists of prices know it; None where there is none."""
+        return None
+
+    @property
+    def endpoint(self) -> str | None:
+        """The URL that requests go to, by which lists of prices know the provider; None where nothing is sent."""
+        return None
+
+    @property
+    def is_repeatable(self) -> bool:
+        """False where an answer given once must not stand for the next to an equal prompt: judges then cache none."""
+        return True
+
     @abstractmethod
     async def complete(self, prompt: Prompt) -> Completion:
         """Answer ``prompt``.

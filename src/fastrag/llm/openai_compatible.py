@@ -110,6 +110,16 @@ class OpenAICompatibleLLM(LLM):
         parameters = json.dumps(self._parameters | self._extra, sort_keys=True, default=repr)
         return f"openai-compatible:{self._connection.place}:{parameters}"
 
+    @property
+    def model(self) -> str:
+        """See `LLM.model`."""
+        return self._model
+
+    @property
+    def endpoint(self) -> str:
+        """See `LLM.endpoint`."""
+        return self._connection.place
+
     async def complete(self, prompt: Prompt) -> Completion:
         """Answer ``prompt`` in one piece.
 

@@ -47,6 +47,11 @@ class ScriptedLLM(LLM):
         """See `LLM.id`: of this object, since no two are told the same."""
         return f"scripted:{id(self)}"
 
+    @property
+    def is_repeatable(self) -> bool:
+        """False: the script says what comes next."""
+        return False
+
     async def complete(self, prompt: Prompt) -> Completion:
         """Give the next reply.
 
