@@ -5,25 +5,16 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
+from fastrag._support.kept_rows import KeptRows
 from fastrag.embedding._texts import require_question, require_texts
 from fastrag.embedding.base import Embedder, Matrix, Vector
 from fastrag.embedding.checks import checked_vectors
-from fastrag.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    import sqlite3
 
 _TEXTS_AT_ONCE = 256  # what a killed run loses at most; also well below SQLite's limit of parameters
-_WAIT_FOR_OTHERS_S = 60.0
-_CHECKSUM_BYTES = 8  # behind every vector: a damaged one is embedded again
-_SCHEMA = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
 
 
 class CachedEmbedder(Embedder):
@@ -57,18 +48,9 @@ class CachedEmbedder(Embedder):
 
     def __init__(self, embedder: Embedder, path: str | os.PathLike[str], *, cache_queries: bool = False) -> None:
         self._embedder = embedder
-        self._path = Path(path).expanduser().absolute()
         self._cache_queries = cache_queries
         self._dimension: int | None = None  # of all vectors, once one has been seen
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ConfigurationError(f"cannot make the folder of the embedding cache {self._path}: {error}") from error
-        with self._connection() as connection:
-            # Write-ahead logging: readers do not wait for a writer. The mode stays with the file.
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute(_SCHEMA)
-            connection.commit()
+        self._rows = KeptRows(path, what="the embedding cache", table="vectors", column="vector")
 
     @property
     def id(self) -> str:
@@ -148,40 +130,11 @@ class CachedEmbedder(Embedder):
         return rows
 
     def _read(self, keys: list[bytes]) -> dict[bytes, Vector]:
-        marks = ",".join("?" * len(keys))
-        with self._connection() as connection:
-            found = connection.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", keys)  # noqa: S608
-            return {key: row for key, kept in found if (row := _unsealed(key, kept)) is not None}
+        return {key: _vector(kept) for key, kept in self._rows.read(keys).items() if len(kept) % 4 == 0}
 
     def _write(self, rows: dict[bytes, Vector]) -> None:
-        with self._connection() as connection:
-            values = [(key, _sealed(key, row)) for key, row in rows.items()]
-            connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", values)
-            connection.commit()
-
-    @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
-        import sqlite3  # some builds of Python have none; they can use the rest of fastrag
-
-        # A new one each time: connections must cross neither threads nor forks, and opening one takes microseconds.
-        try:
-            with closing(sqlite3.connect(self._path, timeout=_WAIT_FOR_OTHERS_S)) as connection:
-                yield connection
-        except sqlite3.Error as error:
-            raise ConfigurationError(
-                f"the embedding cache {self._path} cannot be used: {error}. If it is damaged or not a cache, delete it "
-                "or name another file"
-            ) from error
+        self._rows.write({key: row.astype("<f4").tobytes() for key, row in rows.items()})
 
 
-def _sealed(key: bytes, row: Vector) -> bytes:
-    vector = row.astype("<f4").tobytes()
-    return vector + hashlib.blake2b(vector, key=key, digest_size=_CHECKSUM_BYTES).digest()
-
-
-def _unsealed(key: bytes, kept: object) -> Vector | None:
-    """The vector, or None where it is not as it was when it was kept."""
-    if not isinstance(kept, bytes) or len(kept) % 4:
-        return None
-    row = np.frombuffer(kept[:-_CHECKSUM_BYTES], dtype="<f4").astype(np.float32)
-    return row if _sealed(key, row) == kept else None
+def _vector(kept: bytes) -> Vector:
+    return np.frombuffer(kept, dtype="<f4").astype(np.float32)
