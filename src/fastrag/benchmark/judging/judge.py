@@ -82,6 +82,7 @@ class Asking:
     Attributes:
         model: The name of the model that answered, its `LLM.id` before any has.
         take: Which vote.
+        by_logprobs: See `Judge`.
         calls: So far.
         cached_calls: Of those, how many a cache answered.
         input_tokens: Of the others; None while no server has told any.
@@ -91,7 +92,7 @@ class Asking:
 
     def __init__(self, llm: LLM, take: int, *, by_logprobs: bool) -> None:
         self._llm = llm
-        self._by_logprobs = by_logprobs
+        self.by_logprobs = by_logprobs
         self.model = llm.id
         self.take = take
         self.calls = 0
@@ -142,7 +143,7 @@ class Asking:
             ServiceError: The endpoint failed.
         """
         named = ", ".join(map(repr, options))
-        if self._by_logprobs:
+        if self.by_logprobs:
             one_word = f"{instructions}\nReply with one word and nothing else, one of {named}."
             prompt = Prompt(_chat(one_word, content), top_logprobs=_ALTERNATIVES, take=self.take)
             likely = _likely((await self._complete(prompt)).first_token, options)
