@@ -10,7 +10,7 @@ from fastrag import Document, ExtractiveLLM, InMemoryStore, LexicalRetriever, Qu
 from fastrag.errors import ConfigurationError, ServiceUnavailableError
 from fastrag.llm import LLM, Completion, CompletionDelta
 from fastrag.query import QueryDelta, QueryTarget
-from fastrag.query.engine import cited_sources
+from fastrag.query.citations import cited_sources
 from fastrag.store import Eq
 
 COMPLETION = Completion("So it is [2].", 11, 4, "tiny")

@@ -1,4 +1,5 @@
 import asyncio
+import gc
 
 import pytest
 
@@ -57,3 +58,31 @@ async def test_cancelling_cancels_all():
     with pytest.raises(asyncio.CancelledError):
         await task
     assert sorted(ended) == ["a", "b"]
+
+
+async def test_no_more_run_at_once_than_allowed():
+    running, most = 0, 0
+
+    async def counts(number):
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0)
+        running -= 1
+        return number
+
+    assert await run_together(*(counts(number) for number in range(10)), at_once=3) == list(range(10))
+    assert most == 3
+
+
+async def test_calls_whose_turn_never_came_are_closed():
+    async def fails():
+        raise ValueError("boom")
+
+    async def never():
+        raise AssertionError("its turn never comes")
+
+    # A coroutine that is dropped without having been closed is a RuntimeWarning, which fails this test.
+    with pytest.raises(ValueError, match="boom"):
+        await run_together(fails(), never(), never(), at_once=1)
+    gc.collect()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 
@@ -10,11 +9,10 @@ from fastrag._support.checks import require_positive_int, require_text
 from fastrag.document import Document
 from fastrag.llm import LLM, Completion, Prompt
 from fastrag.query.base import QueryResult
+from fastrag.query.citations import cited_sources
 from fastrag.query.prompt import INSTRUCTIONS, build_prompt
 from fastrag.retrieval import Retriever
 from fastrag.store import Filter
-
-_CITATION = re.compile(r"\[\s*(\d{1,6}(?:\s*[,;]\s*\d{1,6})*)\s*\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,16 +110,6 @@ class QueryEngine:
         return build_prompt(
             question, sources, max_source_characters=self._max_source_characters, instructions=self._instructions
         )
-
-
-def cited_sources(answer: str, count: int) -> list[int]:
-    """Numbers from 1 to ``count`` that ``answer`` cites in square brackets, each once, in order of first mention.
-
-    >>> cited_sources("So [2][1, 3], surely [2]; not [9].", 3)
-    [2, 1, 3]
-    """
-    numbers = [int(number) for match in _CITATION.finditer(answer) for number in re.findall(r"\d+", match[1])]
-    return list(dict.fromkeys(number for number in numbers if 1 <= number <= count))
 
 
 def _result(sources: list[Document], prompt: Prompt, completion: Completion) -> QueryResult:

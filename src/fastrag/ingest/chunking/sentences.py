@@ -44,7 +44,7 @@ class SentenceChunker(Chunker):
             raise ConfigurationError(f"overlap must be a whole number of sentences, at least 0, not {overlap!r}")
         self.overlap = overlap
         self.language = require_text("language", language)
-        self._sentences = import_extra("sentencex", extra="chunking", purpose="SentenceChunker")
+        import_extra("sentencex", extra="chunking", purpose="SentenceChunker")
         library = import_extra("semantic_text_splitter", extra="chunking", purpose="SentenceChunker")
         self._words = library.TextSplitter(self.size)
 
@@ -56,7 +56,7 @@ class SentenceChunker(Chunker):
     def spans(self, text: str) -> Iterable[Span]:
         """See `Chunker.spans`."""
         group: list[tuple[int, int]] = []
-        for start, end in self._trimmed_sentences(text):
+        for start, end in sentence_spans(text, language=self.language):
             if end - start > self.size:
                 if group:
                     yield Span(group[0][0], group[-1][1])
@@ -74,13 +74,24 @@ class SentenceChunker(Chunker):
         if group:
             yield Span(group[0][0], group[-1][1])
 
-    def _trimmed_sentences(self, text: str) -> Iterator[tuple[int, int]]:
-        for start, end in split_in_windows(self._boundaries, _ODD_SPACE.sub(" ", text)):
-            sentence = text[start:end]
-            if content := sentence.strip():
-                start += len(sentence) - len(sentence.lstrip())
-                yield start, start + len(content)
 
-    def _boundaries(self, text: str) -> list[tuple[int, str]]:
-        found: list[dict[str, Any]] = self._sentences.get_sentence_boundaries(self.language, text)
+def sentence_spans(text: str, *, language: str = "en") -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of the sentences of ``text``, without the white space around them.
+
+    Raises:
+        MissingDependencyError: The extra ``chunking`` is not installed.
+
+    >>> [(start, end) for start, end in sentence_spans("Dr. Smith came.  He left. [1]")]
+    [(0, 15), (17, 29)]
+    """
+    library = import_extra("sentencex", extra="chunking", purpose="finding sentences")
+
+    def boundaries(part: str) -> list[tuple[int, str]]:
+        found: list[dict[str, Any]] = library.get_sentence_boundaries(language, part)
         return [(sentence["start_index"], sentence["text"]) for sentence in found]
+
+    for start, end in split_in_windows(boundaries, _ODD_SPACE.sub(" ", text)):
+        sentence = text[start:end]
+        if content := sentence.strip():
+            start += len(sentence) - len(sentence.lstrip())
+            yield start, start + len(content)
