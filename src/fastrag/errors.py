@@ -73,7 +73,13 @@ class ServiceTimeoutError(ServiceError):
 
 
 class ServiceRejectedError(ServiceError):
-    """The endpoint refused the request: wrong key, unknown model, bad parameter."""
+    """The endpoint refused the request: wrong key, unknown model, bad parameter.
+
+    Attributes:
+        status: The HTTP status of the refusal, such as 400; None where the client itself held the request back.
+    """
+
+    status: int | None = None
 
 
 class MalformedReplyError(ServiceError):

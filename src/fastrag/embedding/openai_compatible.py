@@ -10,9 +10,10 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from fastrag._support.api_key import KeySource
 from fastrag._support.checks import require_positive_int, require_text
 from fastrag._support.concurrency import run_together
-from fastrag._support.openai_client import OpenAIConnection
+from fastrag._support.sdk_connection import OPENAI, SDKConnection
 from fastrag.embedding._texts import require_prefix, require_question, require_texts
 from fastrag.embedding.base import Embedder, Matrix, Vector
 from fastrag.errors import MalformedReplyError
@@ -36,7 +37,8 @@ class OpenAICompatibleEmbedder(Embedder):
     Args:
         model: The model's name, as the server knows it.
         base_url: Such as ``http://localhost:8000/v1``; None: ``OPENAI_BASE_URL``, or OpenAI itself.
-        api_key: None: ``OPENAI_API_KEY``. May be missing where ``base_url`` is given.
+        api_key: The key, or a function that returns it, asked (in a thread) before each request; None:
+            ``OPENAI_API_KEY``. May be missing where ``base_url`` is given.
         dimensions: Ask the server to shorten the vectors to this length, where the model can; None: full length.
         query_prefix: Put before every question.
         document_prefix: Put before every document.
@@ -60,7 +62,7 @@ class OpenAICompatibleEmbedder(Embedder):
         model: str,
         *,
         base_url: str | None = None,
-        api_key: str | None = None,
+        api_key: KeySource | None = None,
         dimensions: int | None = None,
         query_prefix: str = "",
         document_prefix: str = "",
@@ -74,7 +76,8 @@ class OpenAICompatibleEmbedder(Embedder):
         self._query_prefix = require_prefix("query_prefix", query_prefix)
         self._document_prefix = require_prefix("document_prefix", document_prefix)
         self._batch_size = require_positive_int("batch_size", batch_size)
-        self._connection = OpenAIConnection(
+        self._connection = SDKConnection(
+            OPENAI,
             "OpenAICompatibleEmbedder",
             base_url=base_url,
             api_key=api_key,

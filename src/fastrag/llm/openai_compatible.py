@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any
 
 import msgspec
 
-from fastrag._support.checks import require_positive_int, require_text
-from fastrag._support.openai_client import OpenAIConnection
-from fastrag.errors import ConfigurationError, MalformedReplyError
-from fastrag.llm.base import LLM, Completion, CompletionDelta, Prompt
+from fastrag._support.api_key import KeySource
+from fastrag._support.sdk_connection import OPENAI
+from fastrag.errors import MalformedReplyError
+from fastrag.llm.base import Completion, CompletionDelta, Prompt
+from fastrag.llm.served import ServedLLM, count, schema_text
+
+_ROUNDING = 1e-3  # a probability of 1 has the logarithm 0, and some servers' arithmetic a little more
 
 
 class _Said(msgspec.Struct):
@@ -28,6 +30,7 @@ class _Said(msgspec.Struct):
 class _Choice(msgspec.Struct):
     message: _Said
     finish_reason: str | None = None
+    logprobs: Any = None
 
 
 class _Reply(msgspec.Struct):
@@ -47,21 +50,45 @@ class _Piece(msgspec.Struct):
     usage: Any = None
 
 
-class OpenAICompatibleLLM(LLM):
+class _Alternative(msgspec.Struct):
+    token: str
+    logprob: float
+
+
+class _Token(msgspec.Struct):
+    top_logprobs: list[_Alternative] = []
+
+
+class _Logprobs(msgspec.Struct):
+    content: list[_Token]
+
+
+class OpenAICompatibleLLM(ServedLLM):
     """Asks an OpenAI-compatible server to answer; needs the extra ``openai``.
 
-    Token counts are the server's own, from the reply's ``usage``; where it gives none they are None.
+    Token counts are the server's own, from the reply's ``usage``; where it gives none they are None. A reply of more
+    than 64 MiB is refused.
+
+    A prompt's ``schema`` goes to the server as a strict ``response_format``, and its ``top_logprobs`` as the protocol
+    has them. A server that refuses such a request is asked again without (with a time-out of its own), and not asked
+    for it again by this object; it is then told the schema in words, as is one that takes it and answers otherwise.
+    Not by the protocol's ``json_object``, which holds a server to JSON but not to the form: whoever asked checks that
+    anyway. A streamed answer has no ``first_token``.
+
+    All calls of one object share a `Pace`: see ``pace`` for how many may wait for the server at present.
 
     Args:
         model: The model's name, as the server knows it.
         base_url: Such as ``http://localhost:8000/v1``; None: ``OPENAI_BASE_URL``, or OpenAI itself.
-        api_key: None: ``OPENAI_API_KEY``. May be missing where ``base_url`` is given.
+        api_key: The key, or a function that returns it, asked (in a thread) before each request; None:
+            ``OPENAI_API_KEY``. May be missing where ``base_url`` is given.
         temperature: 0 for the likeliest answer; None leaves it to the server, for models that take no other.
         max_tokens: The longest answer in tokens; None leaves it to the server. A longer answer is cut.
-        timeout_s: Seconds for one answer, the retries and the waits between them included. When streaming: seconds
-            for the first piece, and for each further one.
+        timeout_s: Seconds for one answer, the retries and the waits between them included, but not the wait for the
+            first place in line. When streaming: seconds for the first piece, and for each further one.
         max_retries: How often the SDK tries again after 429, 5xx or a broken connection; it honours ``Retry-After``.
             A stream that breaks in the middle is not tried again.
+        max_concurrency: The most requests that wait for a reply at one time; fewer while the server asks for fewer.
         options: Further parameters of the request, as the server knows them: ``{"seed": 1, "top_p": 0.9}``.
 
     Raises:
@@ -79,46 +106,27 @@ class OpenAICompatibleLLM(LLM):
         model: str,
         *,
         base_url: str | None = None,
-        api_key: str | None = None,
+        api_key: KeySource | None = None,
         temperature: float | None = 0.0,
         max_tokens: int | None = None,
         timeout_s: float = 60.0,
         max_retries: int = 2,
-        options: dict[str, Any] | None = None,
+        max_concurrency: int = 64,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
-        self._model = require_text("model", model)
-        self._parameters: dict[str, Any] = {"model": model}
-        if temperature is not None:
-            if isinstance(temperature, bool) or not isinstance(temperature, int | float):
-                raise ConfigurationError(f"temperature must be a number or None, not {temperature!r}")
-            if not 0 <= temperature < math.inf:
-                raise ConfigurationError(f"temperature must be at least 0, not {temperature!r}")
-            self._parameters["temperature"] = temperature
-        if max_tokens is not None:
-            self._parameters["max_tokens"] = require_positive_int("max_tokens", max_tokens)
-        self._extra = dict(options or {})
-        self._connection = OpenAIConnection(
-            "OpenAICompatibleLLM", base_url=base_url, api_key=api_key, timeout_s=timeout_s, max_retries=max_retries
+        super().__init__(
+            OPENAI,
+            "openai-compatible",
+            model=model,
+            base_url=base_url,
+            api_key=api_key,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            timeout_s=timeout_s,
+            max_retries=max_retries,
+            max_concurrency=max_concurrency,
+            options=options,
         )
-
-    def __repr__(self) -> str:
-        return f"OpenAICompatibleLLM({self._model!r}, base_url={self._connection.place!r})"
-
-    @property
-    def id(self) -> str:
-        """See `LLM.id`."""
-        parameters = json.dumps(self._parameters | self._extra, sort_keys=True, default=repr)
-        return f"openai-compatible:{self._connection.place}:{parameters}"
-
-    @property
-    def model(self) -> str:
-        """See `LLM.model`."""
-        return self._model
-
-    @property
-    def endpoint(self) -> str:
-        """See `LLM.endpoint`."""
-        return self._connection.place
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Answer ``prompt`` in one piece.
@@ -127,20 +135,24 @@ class OpenAICompatibleLLM(LLM):
             ConfigurationError: ``prompt`` has no messages.
             ServiceError: The endpoint failed (see `fastrag.errors`).
         """
-        request = self._request(prompt)
-        async with self._connection.errors():
-            client = await self._connection.client()
+
+        async def send(client: Any, request: dict[str, Any]) -> bytes:
             reply = await client.chat.completions.with_raw_response.create(**request)
-            content = reply.content
-        decoded = self._connection.decode(content, _Reply)
+            content: bytes = reply.content
+            return content
+
+        wishes = _wishes(prompt) | ({"logprobs": ""} if prompt.top_logprobs else {})
+        decoded = self._connection.decode(await self._sent(prompt, wishes, send), _Reply)
+        place = self._connection.place
         if not decoded.choices:
-            raise MalformedReplyError(f"{self._connection.place} gave a reply without choices")
+            raise MalformedReplyError(f"{place} gave a reply without choices")
         choice = decoded.choices[0]
         if choice.message.text is None:
-            raise MalformedReplyError(
-                f"{self._connection.place} gave a reply without text (finish_reason {choice.finish_reason!r})"
-            )
-        return _completion(choice.message.text, decoded.usage, decoded.model)
+            raise MalformedReplyError(f"{place} gave a reply without text (finish_reason {choice.finish_reason!r})")
+        if choice.finish_reason == "stop":
+            self._look_at_form(prompt, choice.message.text)
+        first_token = _first_token(choice.logprobs) if prompt.top_logprobs else {}
+        return _completion(choice.message.text, decoded.usage, decoded.model, first_token)
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[CompletionDelta]:
         """Answer ``prompt`` piece by piece; leaving the loop early closes the connection.
@@ -149,10 +161,14 @@ class OpenAICompatibleLLM(LLM):
             ConfigurationError: ``prompt`` has no messages.
             ServiceError: The endpoint failed, at the start or in the middle.
         """
-        request = self._request(prompt) | {"stream": True, "stream_options": {"include_usage": True}}
+
+        async def send(client: Any, request: dict[str, Any]) -> Any:
+            return await client.chat.completions.create(**request, stream=True, stream_options={"include_usage": True})
+
+        stream = await self._sent(prompt, _wishes(prompt), send)
         texts: list[str] = []
         usage = model = finish_reason = None
-        async with aclosing(self._pieces(request)) as pieces:
+        async with aclosing(self._events(stream, _Piece)) as pieces:
             async for piece in pieces:
                 usage, model = piece.usage or usage, piece.model or model
                 for choice in piece.choices[:1]:
@@ -163,53 +179,40 @@ class OpenAICompatibleLLM(LLM):
                         yield CompletionDelta(text)
         # A connection that is closed in an orderly way looks like an end; only this tells a whole answer from a part.
         if finish_reason is None:
-            raise MalformedReplyError(
-                f"{self._connection.place} ended the stream before the answer was complete, "
-                f"after {len(''.join(texts))} characters"
-            )
+            raise self._broken_off(texts)
         yield CompletionDelta("", _completion("".join(texts), usage, model))
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._connection.close()
-
-    def _request(self, prompt: Prompt) -> dict[str, Any]:
-        if not prompt.messages:
-            raise ConfigurationError("a chat model needs a prompt with at least one message")
-        messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
-        return self._parameters | {"messages": messages, "extra_body": self._extra}
-
-    async def _pieces(self, request: dict[str, Any]) -> AsyncGenerator[_Piece, None]:
-        # The time limit is for each step: it must not run while the consumer holds a piece.
-        async with self._connection.errors():
-            client = await self._connection.client()
-            stream = await client.chat.completions.create(**request)
-        async with stream, aclosing(aiter(stream)) as pieces:
-            count = 0
-            while True:
-                async with self._connection.errors():
-                    chunk = await anext(pieces, None)
-                if chunk is None:
-                    break
-                count += 1
-                yield self._piece(chunk)
-            if count == 0:
-                kind = stream.response.headers.get("content-type")
-                raise MalformedReplyError(f"{self._connection.place} was asked for a stream and sent none, but {kind}")
-
-    def _piece(self, chunk: Any) -> _Piece:
-        # The SDK builds its objects without checking them.
-        try:
-            return msgspec.convert(chunk.to_dict(warnings=False), type=_Piece)
-        except (msgspec.ValidationError, AttributeError) as error:
-            raise MalformedReplyError(f"{self._connection.place} sent a piece of another form: {error}") from error
+    def _request(self, prompt: Prompt, extras: frozenset[str]) -> dict[str, Any]:
+        messages = [{"role": message.role, "content": message.content} for message in self._messages(prompt, extras)]
+        request: dict[str, Any] = self._parameters | {"messages": messages, "extra_body": self._options}
+        if "schema" in extras:
+            form = {"name": "reply", "strict": True, "schema": prompt.schema}
+            request["response_format"] = {"type": "json_schema", "json_schema": form}
+        if "logprobs" in extras:
+            request |= {"logprobs": True, "top_logprobs": prompt.top_logprobs}
+        return request
 
 
-def _completion(text: str, usage: Any, model: str | None) -> Completion:
-    return Completion(text, _count(usage, "prompt_tokens"), _count(usage, "completion_tokens"), model)
+def _wishes(prompt: Prompt) -> dict[str, str]:
+    return {} if prompt.schema is None else {"schema": schema_text(prompt)}
 
 
-def _count(usage: Any, name: str) -> int | None:
-    # What is not a count is unknown, not an error: the answer itself is sound.
-    value = usage.get(name) if isinstance(usage, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+def _first_token(logprobs: Any) -> dict[str, float]:
+    """The alternatives of the first token, likeliest first; none where they are not what the protocol says."""
+    try:
+        tokens = msgspec.convert(logprobs, _Logprobs).content
+    except msgspec.ValidationError:
+        return {}
+    alternatives = tokens[0].top_logprobs if tokens else []
+    if any(not -math.inf < alternative.logprob <= _ROUNDING for alternative in alternatives):
+        return {}
+    found: dict[str, float] = {}
+    for alternative in sorted(alternatives, key=lambda alternative: -alternative.logprob):
+        # Two tokens may read alike, such as two halves of a character.
+        found.setdefault(alternative.token, min(alternative.logprob, 0.0))
+    return found
+
+
+def _completion(text: str, usage: Any, model: str | None, first_token: Mapping[str, float] | None = None) -> Completion:
+    inputs, outputs = count(usage, "prompt_tokens"), count(usage, "completion_tokens")
+    return Completion(text, inputs, outputs, model, first_token or {})
