@@ -18,6 +18,22 @@ Range = tuple[float, float]
 _SHARES = re.compile(
     r"(?:precision|recall|hit_rate|f1|mrr|map|ndcg|ndcg_exp)(?:@\d+)?|r_precision|exact_match|token_f1"
 )
+_JUDGED = frozenset(
+    {
+        "answer_correctness",
+        "answer_correctness_precision",
+        "answer_correctness_recall",
+        "completeness",
+        "context_recall",
+        "context_utilization",
+        "faithfulness",
+        "hallucination",
+        "noise_sensitivity",
+        "noise_sensitivity_irrelevant",
+        "noise_sensitivity_relevant",
+        "self_knowledge",
+    }
+)
 _AMOUNTS = frozenset({"latency_ms", "total_tokens", "cost_usd"})
 
 
@@ -42,7 +58,7 @@ def range_of(metric: str, scores: Iterable[float] = (), known: Mapping[str, Rang
         if outside := [score for score in scores if not low <= score <= high]:
             raise ConfigurationError(f"{metric} has the score {outside[0]!r}, outside of its range {low!r} to {high!r}")
         return low, high
-    if _SHARES.fullmatch(metric):
+    if metric in _JUDGED or _SHARES.fullmatch(metric):
         named = (0.0, 1.0)
     elif metric in _AMOUNTS:
         named = (0.0, math.inf)
