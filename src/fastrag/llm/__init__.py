@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from fastrag.llm.base import LLM, Completion, CompletionDelta, Message, Prompt
+from fastrag.llm.cache import CachedLLM
 from fastrag.llm.extractive import ExtractiveLLM
 from fastrag.llm.openai_compatible import OpenAICompatibleLLM
 
-__all__ = ["LLM", "Completion", "CompletionDelta", "ExtractiveLLM", "Message", "OpenAICompatibleLLM", "Prompt"]
+__all__ = [
+    "LLM",
+    "CachedLLM",
+    "Completion",
+    "CompletionDelta",
+    "ExtractiveLLM",
+    "Message",
+    "OpenAICompatibleLLM",
+    "Prompt",
+]
