@@ -17,6 +17,7 @@ Range = tuple[float, float]
 
 _SHARES = re.compile(
     r"(?:precision|recall|hit_rate|f1|mrr|map|ndcg|ndcg_exp)(?:@\d+)?|r_precision|exact_match|token_f1"
+    r"|answer_relevance|context_relevance(?:_graded)?|citation_(?:precision|recall)|abstention|preference_over_[\w.-]+"
 )
 _JUDGED = frozenset(
     {
