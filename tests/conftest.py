@@ -18,3 +18,12 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the reference data beside the repository is not here")
     return SHARED
+
+
+@pytest.fixture(autouse=True)
+def judges_cache(tmp_path_factory, monkeypatch) -> Path:
+    """The file in which judges keep their answers: this test's own, never the user's."""
+    path = tmp_path_factory.mktemp("cache", numbered=True) / "judgements.sqlite"
+    monkeypatch.setattr("fastrag.llm.cache.default_cache_path", lambda: path)
+    monkeypatch.setattr("fastrag.benchmark.judging.judge.default_cache_path", lambda: path)
+    return path

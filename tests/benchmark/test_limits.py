@@ -206,7 +206,13 @@ async def test_spending_is_in_the_journal(tmp_path):
     )
     journal = read_journal(tmp_path / "r.json.journal")
     assert journal.spent[0] + journal.spent[1] >= 1_000
-    assert journal.spent[2] == pytest.approx((journal.spent[0] * 1_000 + journal.spent[1] * 6_000) / 1e6)
+    # The judge said no price; it is not charged that of the pipeline.
+    assert journal.spent[2] == journal.target.cost_usd == pytest.approx(0.2 * journal.target.calls)
+    assert (journal.judges.input_tokens, journal.judges.output_tokens) == (
+        350 * journal.judges.calls,
+        50 * journal.judges.calls,
+    )
+    assert journal.judges.usage().cost_usd is None
 
 
 def test_usage_outside_a_run_is_nobodys():

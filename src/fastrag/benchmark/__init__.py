@@ -10,16 +10,26 @@ from fastrag.benchmark.budget import record_usage
 from fastrag.benchmark.calibration import Calibration, calibrate
 from fastrag.benchmark.comparison import compare
 from fastrag.benchmark.comparison_records import Bounds, Comparison, Coverage, MetricComparison, Pairing, Verdict
+from fastrag.benchmark.judging.opinions import (
+    GivenOpinion,
+    JudgedClaim,
+    Judgement,
+    Judgements,
+    Opinion,
+    read_judgements,
+)
 from fastrag.benchmark.metric_evidence import MetricEvidence, describe
 from fastrag.benchmark.metrics.base import DistributionSummary, Metric, QueryOutcome
 from fastrag.benchmark.outcomes import Outcome, Outcomes, read_outcomes, rescore
 from fastrag.benchmark.planning import detectable_difference, questions_needed, smallest_detectable
 from fastrag.benchmark.question_changes import QuestionChange, Repeats, question_changes, repeats_of
 from fastrag.benchmark.ranking import RankedResult, Ranking, best, rank
+from fastrag.benchmark.reasons import explain_missing
 from fastrag.benchmark.results import BenchmarkResult, SampleResult, StatusCounts
 from fastrag.benchmark.run import RunProgress
 from fastrag.benchmark.samples import EvalSample, Span, read_samples, write_samples
 from fastrag.benchmark.slices import compare_slices, question_groups, rank_slices, slice_result
+from fastrag.benchmark.spending import Spending, Usage
 from fastrag.benchmark.statistics import Interval
 from fastrag.benchmark.trade_offs import TradeOff, trade_offs
 
@@ -32,10 +42,15 @@ __all__ = [
     "Coverage",
     "DistributionSummary",
     "EvalSample",
+    "GivenOpinion",
     "Interval",
+    "JudgedClaim",
+    "Judgement",
+    "Judgements",
     "Metric",
     "MetricComparison",
     "MetricEvidence",
+    "Opinion",
     "Outcome",
     "Outcomes",
     "Pairing",
@@ -47,8 +62,10 @@ __all__ = [
     "RunProgress",
     "SampleResult",
     "Span",
+    "Spending",
     "StatusCounts",
     "TradeOff",
+    "Usage",
     "Verdict",
     "best",
     "calibrate",
@@ -56,11 +73,13 @@ __all__ = [
     "compare_slices",
     "describe",
     "detectable_difference",
+    "explain_missing",
     "question_changes",
     "question_groups",
     "questions_needed",
     "rank",
     "rank_slices",
+    "read_judgements",
     "read_outcomes",
     "read_samples",
     "record_usage",

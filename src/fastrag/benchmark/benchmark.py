@@ -20,11 +20,11 @@ from fastrag.benchmark.id_spaces import disjoint_ids_warning
 from fastrag.benchmark.limits import Limits
 from fastrag.benchmark.loop_lag import measured_lag
 from fastrag.benchmark.metrics.base import Metric
-from fastrag.benchmark.metrics.operational import CostUsd
 from fastrag.benchmark.results import BenchmarkResult
 from fastrag.benchmark.run import Run, RunProgress
 from fastrag.benchmark.samples import EvalSample
 from fastrag.benchmark.signals import stopping_on_signals
+from fastrag.benchmark.spending import Spending
 from fastrag.benchmark.target import Target
 from fastrag.benchmark.threads import DaemonThreads
 from fastrag.benchmark.warning import warn
@@ -53,9 +53,10 @@ class Benchmark:
             resumed run do not count.
         max_cost_usd: No call of the pipeline and no scoring by a judge is started once so many US dollars are
             spent, earlier parts of a resumed run included. What is under way then is finished, so that the total
-            can be higher by as many calls as run at once. Needs a ``price``, or `CostUsd` among the metrics.
+            can be higher by as many calls as run at once. Needs a ``price``, or `CostUsd` among the metrics, for
+            what the pipeline takes; judges have prices of their own (`record_usage`).
         max_tokens: The same for input and output tokens together.
-        price: What tokens cost: a `CostUsd`, or a function of input and output tokens giving US dollars.
+        price: What the pipeline's tokens cost: a `CostUsd`, or a function of input and output tokens giving US dollars.
         repeats: Ask every question so often; its results stand side by side. All are asked once before any is
             asked again.
         max_attempts: Ask again, up to so many times in all, when the pipeline could not be reached or did not
@@ -93,7 +94,7 @@ class Benchmark:
         max_duration_s: float | None = None,
         max_cost_usd: float | None = None,
         max_tokens: int | None = None,
-        price: CostUsd | Price | None = None,
+        price: Price | None = None,
         repeats: int = 1,
         max_attempts: int = 1,
         stop_after_alike: int | None = 20,
@@ -118,6 +119,12 @@ class Benchmark:
             raise ConfigurationError("\n- ".join(["this benchmark cannot be run:", *problems]))
         self._samples = with_ids(samples)
         self._metrics = list(metrics)
+        self._budget = self._limits.budget(self._metrics)
+
+    @property
+    def spent(self) -> Spending:
+        """What the run that was begun last has spent so far, on the pipeline and on the judges."""
+        return self._budget.spending()
 
     async def run(
         self,
@@ -142,7 +149,8 @@ class Benchmark:
         Args:
             name: The result's identity: name it after the pipeline's configuration.
             path: Where the result is saved. While the run goes on, each sample that ends is kept at once in
-                ``<path>.journal``, which a complete result replaces. None writes nothing.
+                ``<path>.journal``, which a complete result replaces; and what judges said in
+                ``<path>.judgements.jsonl``, which stays (`read_judgements`). None writes nothing.
             resume: Go on with the journal of ``path``, if there is one; it has to be of the same samples, metrics
                 and name. Samples that ended in it are not asked again.
             retry_errored: Ask those again that are errored in the journal.
@@ -182,14 +190,22 @@ class Benchmark:
 
         directions = {metric.name: bool(metric.higher_is_better) for metric in self._metrics}
         header = run_header(name, datetime.now(UTC), directions, self._samples, self._limits.repeats)
-        return Recording(Path(path), header, resume=resume, retry_errored=retry_errored, keep_outcomes=keep_outcomes)
+        return Recording(
+            Path(path),
+            header,
+            resume=resume,
+            retry_errored=retry_errored,
+            keep_outcomes=keep_outcomes,
+            # Of a metric that asks models; this module does not know those.
+            keep_judgements=any(getattr(metric, "keeps_judgements", False) for metric in self._metrics),
+        )
 
     async def _run(
         self, name: str, recording: Recording | None, on_progress: Callable[[RunProgress], None] | None
     ) -> BenchmarkResult:
         created_at = datetime.now(UTC) if recording is None else recording.created_at
         started = perf_counter()
-        budget = self._limits.budget(self._metrics)
+        budget = self._budget = self._limits.budget(self._metrics)
         threads = DaemonThreads("fastrag-ask")
         asker = Asker(
             self._target,

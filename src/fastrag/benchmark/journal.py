@@ -25,11 +25,25 @@ from fastrag.benchmark.result_file import SampleRecord, to_sample
 from fastrag.benchmark.results import BenchmarkResult, SampleResult
 from fastrag.benchmark.run_header import START as HEADER_START
 from fastrag.benchmark.run_header import RunHeader, read_header
+from fastrag.benchmark.spending import Tally
 from fastrag.errors import ConfigurationError
 
 _LONGEST_HEADER = 1 << 20
 
 _log = logging.getLogger(__name__)
+
+
+class _Tally(msgspec.Struct, forbid_unknown_fields=True, gc=False, omit_defaults=True):
+    """A `Tally`."""
+
+    calls: int = 0
+    cached_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    without_input: int = 0
+    without_output: int = 0
+    without_cost: int = 0
 
 
 class _Entry(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -40,6 +54,9 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     output_tokens: int
     cost_usd: float
     sample: SampleRecord
+    target: _Tally | None = None
+    """None in journals of versions that kept only the sum."""
+    judges: _Tally | None = None
 
 
 @dataclass(slots=True)
@@ -53,6 +70,10 @@ class JournalContents:
     """How long the run had been going when the last of them ended, pauses between its parts left out."""
     spent: tuple[int, int, float] = (0, 0, 0.0)
     """Input tokens, output tokens and US dollars, of pipeline and judges together."""
+    target: Tally | None = None
+    """The pipeline's part of it; None where it was not kept."""
+    judges: Tally | None = None
+    """The judges' part of it; None where it was not kept."""
     size: int = 0
     """Bytes up to the end of the last whole line."""
 
@@ -119,14 +140,18 @@ def read_journal(path: Path) -> JournalContents:
 
 
 def _take_entry(contents: JournalContents, entry: _Entry) -> None:
-    if not 0 <= entry.position < contents.total:
-        raise ValueError(f"position {entry.position} is not among {contents.total} results")
+    contents.header.require_position(entry.position)
     before = contents.ended.get(entry.position)
     if before is not None and before.status != "errored":
         raise ValueError(f"position {entry.position} ended before")
     contents.ended[entry.position] = to_sample(entry.sample)
     contents.elapsed_s = max(contents.elapsed_s, entry.elapsed_s)
     contents.spent = entry.input_tokens, entry.output_tokens, entry.cost_usd
+    contents.target, contents.judges = _tally(entry.target), _tally(entry.judges)
+
+
+def _tally(kept: _Tally | None) -> Tally | None:
+    return None if kept is None else Tally(*msgspec.structs.astuple(kept))
 
 
 class Journal:
@@ -152,8 +177,8 @@ class Journal:
         self.header = header
         self.done: dict[int, SampleResult] = {}
         """What need not be asked again, by position."""
-        self.spent = (0, 0, 0.0)
-        """See `JournalContents.spent`."""
+        self.spent: tuple[tuple[int, int, float], Tally | None, Tally | None] = ((0, 0, 0.0), None, None)
+        """`JournalContents.spent`, ``target`` and ``judges``."""
         self.earlier_s = 0.0
         """How long earlier parts of the run took."""
         self._started = perf_counter()
@@ -181,7 +206,8 @@ class Journal:
             budget.output_tokens,
             budget.cost_usd,
         )
-        self._append(b'%b,"sample":%b}' % (start, encode(result)))
+        target, judges = encode(_Tally(*budget.target.counts())), encode(_Tally(*budget.judges.counts()))
+        self._append(b'%b,"sample":%b,"target":%b,"judges":%b}' % (start, encode(result), target, judges))
         self._ended += 1
 
     @property
@@ -270,7 +296,8 @@ class Journal:
                 )
             self._file.cut(found.size)
             self.header = found.header
-            self.earlier_s, self.spent, self._ended = found.elapsed_s, found.spent, len(found.ended)
+            self.earlier_s, self._ended = found.elapsed_s, len(found.ended)
+            self.spent = found.spent, found.target, found.judges
             self.done = {
                 position: result
                 for position, result in found.ended.items()

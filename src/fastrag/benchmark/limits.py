@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fastrag.benchmark.budget import Budget, Price
-from fastrag.benchmark.metrics.base import Metric, QueryOutcome
+from fastrag.benchmark.metrics.base import Metric
 from fastrag.benchmark.metrics.operational import CostUsd
-from fastrag.benchmark.samples import EvalSample
 from fastrag.benchmark.scoring import is_computed
 from fastrag.benchmark.target import Target
 
@@ -25,7 +24,7 @@ class Limits:
     max_duration_s: float | None = None
     max_cost_usd: float | None = None
     max_tokens: int | None = None
-    price: CostUsd | Price | None = None
+    price: Price | None = None
     repeats: int = 1
     max_attempts: int = 1
     stop_after_alike: int | None = 20
@@ -48,11 +47,13 @@ class Limits:
     def fit_problems(self, target: Target, metrics: Sequence[Metric]) -> list[str]:
         """Which limits cannot be kept over this target and these metrics."""
         problems = []
-        if self.max_cost_usd is not None and self.price is None and _cost_metric(metrics) is None:
+        if self.max_cost_usd is not None and target.answers and self.price_of_target(metrics) is None:
             problems.append(
                 "max_cost_usd needs a price: give price=CostUsd(...), or have CostUsd among the metrics, "
                 "or limit tokens with max_tokens"
             )
+        if self.max_cost_usd is not None:
+            problems += [problem for metric in metrics for problem in _unpriced(metric)]
         limits = [name for name in ("max_cost_usd", "max_tokens") if getattr(self, name) is not None]
         if limits and not target.answers and all(is_computed(metric) for metric in metrics):
             problems.append(f"{' and '.join(limits)} need token counts, which {target} never gives: it has no query()")
@@ -60,11 +61,14 @@ class Limits:
 
     def budget(self, metrics: Sequence[Metric]) -> Budget:
         """A budget of which nothing is spent yet."""
-        price = self.price if self.price is not None else _cost_metric(metrics)
-        return Budget(self.max_cost_usd, self.max_tokens, _as_function(price))
+        return Budget(self.max_cost_usd, self.max_tokens, self.price_of_target(metrics))
+
+    def price_of_target(self, metrics: Sequence[Metric]) -> Price | None:
+        """What the pipeline's tokens cost; None where nobody said."""
+        return self.price if self.price is not None else _cost_metric(metrics)
 
     def _price_problems(self) -> list[str]:
-        price: object = _as_function(self.price)
+        price: object = self.price
         if price is None:
             return []
         if not callable(price):
@@ -87,12 +91,7 @@ def _cost_metric(metrics: Sequence[Metric]) -> CostUsd | None:
     return next((metric for metric in metrics if isinstance(metric, CostUsd)), None)
 
 
-def _as_function(price: CostUsd | Price | None) -> Price | None:
-    if not isinstance(price, CostUsd):
-        return price
-    metric, sample = price, EvalSample("price")
-
-    def cost(input_tokens: int, output_tokens: int) -> float:
-        return metric.compute(sample, QueryOutcome("", [], 0.0, input_tokens, output_tokens)) or 0.0
-
-    return cost
+def _unpriced(metric: Metric) -> list[str]:
+    # Of a metric that asks models; this module does not know those.
+    explain = getattr(metric, "unpriced", None)
+    return [] if explain is None else [f"max_cost_usd needs the prices of all judges: {text}" for text in explain()]

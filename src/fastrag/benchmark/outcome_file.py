@@ -6,7 +6,6 @@ which it was. A question that was asked again, after a crash or an error, has mo
 
 from __future__ import annotations
 
-import logging
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,16 +15,12 @@ import msgspec
 from fastrag.benchmark.asking import Asked
 from fastrag.benchmark.checks import plain_text
 from fastrag.benchmark.json_form import decode, encode
-from fastrag.benchmark.line_file import LineFile, read_lines
 from fastrag.benchmark.outcomes import Outcome, Outcomes
-from fastrag.benchmark.run_header import RunHeader, read_header
+from fastrag.benchmark.run_header import RunHeader
 from fastrag.benchmark.samples import EvalSample
+from fastrag.benchmark.side_file import SideFile, header_of, read_side_file, read_side_header
 from fastrag.document import Document
 from fastrag.errors import ConfigurationError
-
-_KIND = "fastrag outcomes"
-
-_log = logging.getLogger(__name__)
 
 
 class _Source(msgspec.Struct, forbid_unknown_fields=True):
@@ -55,23 +50,12 @@ def outcomes_path(path: Path) -> Path:
 
 def read(path: Path) -> Outcomes:
     """See `fastrag.benchmark.read_outcomes`."""
-    outcomes: Outcomes | None = None
+    by_position: dict[int, Outcome] = {}
 
-    def take(number: int, data: bytes) -> None:
-        nonlocal outcomes
-        try:
-            if outcomes is None:
-                header = read_header(data, _KIND)
-                outcomes = Outcomes(
-                    header.name, datetime.fromisoformat(header.created_at), header.samples, header.repeats
-                )
-                return
-            line = decode(data, _Line)
-            if not 0 <= line.position < outcomes.samples * outcomes.repeats:
-                raise ValueError(f"position {line.position} is not among the run's")
-        except (ValueError, RecursionError) as error:
-            raise ConfigurationError(f"{path}, line {number}: not a line of outcomes: {error}") from error
-        outcomes.by_position[line.position] = Outcome(
+    def take(header: RunHeader, data: bytes) -> None:
+        line = decode(data, _Line)
+        header.require_position(line.position)
+        by_position[line.position] = Outcome(
             line.sample_id,
             line.question,
             line.answer,
@@ -83,10 +67,9 @@ def read(path: Path) -> Outcomes:
             line.error,
         )
 
-    read_lines(path, take)
-    if outcomes is None:
-        raise ConfigurationError(f"{path}: holds no outcomes: it has no header")
-    return outcomes
+    header, _ = read_side_file(path, "outcomes", take)
+    created_at = datetime.fromisoformat(header.created_at)
+    return Outcomes(header.name, created_at, header.samples, header.repeats, by_position)
 
 
 class OutcomeFile:
@@ -103,9 +86,7 @@ class OutcomeFile:
     """
 
     def __init__(self, path: Path, header: RunHeader, *, go_on: bool) -> None:
-        self.path = outcomes_path(path)
-        self._header = msgspec.structs.replace(header, kind=_KIND)
-        self._file = self._open()
+        self._file = SideFile(outcomes_path(path), header, "outcomes")
         try:
             self._start(go_on)
         except BaseException:
@@ -118,11 +99,6 @@ class OutcomeFile:
         Raises:
             ConfigurationError: It could not be written.
         """
-        if self._file.was_lost:
-            _log.warning("%s was removed while the run goes on; what was in it is lost", self.path)
-            self._file.close()
-            self._file = self._open()
-            self._append(encode(self._header))
         outcome, result = asked.outcome, asked.result
         line = _Line(
             position,
@@ -136,78 +112,39 @@ class OutcomeFile:
             asked.attempts,
             result.error,
         )
-        self._append(encode(line))
+        self._file.append(encode(line))
 
     def close(self) -> None:
         """Everything that was added is in the file."""
         self._file.close()
 
-    def _open(self) -> LineFile:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            return LineFile(self.path)
-        except OSError as error:
-            raise ConfigurationError(f"{self.path}: outcomes cannot be written: {error.strerror or error}") from error
-
     def _start(self, go_on: bool) -> None:
-        size = self.path.stat().st_size
-        if size == 0:
+        path = self._file.path
+        if self._file.is_empty():
             if go_on:
                 self._file.remove()
                 raise ConfigurationError(
-                    f"{self.path} is absent: this run was begun without keep_outcomes=True, and the outcomes of what "
+                    f"{path} is absent: this run was begun without keep_outcomes=True, and the outcomes of what "
                     "is done are lost; go on without keep_outcomes, or delete the journal to begin anew"
                 )
-            self._append(encode(self._header))
+            self._file.begin()
             return
         try:
-            kept = read_header_of(self.path)
+            is_ours = self._file.go_on()
         except ConfigurationError:
             if go_on:
                 raise
-            kept = None
-        if kept is None or kept[0] != self._header:
+            is_ours = False
+        if not is_ours:
             raise ConfigurationError(
-                f"{self.path} holds the outcomes of an earlier run; move or delete it, or give another path"
+                f"{path} holds the outcomes of an earlier run; move or delete it, or give another path"
             )
-        self._file.cut(kept[1])
-
-    def _append(self, line: bytes) -> None:
-        try:
-            self._file.append(line)
-        except OSError as error:
-            raise ConfigurationError(
-                f"{self.path}: an outcome could not be written: {error.strerror or error}. The run was stopped; make "
-                "the file writable again and run with resume=True"
-            ) from error
-
-
-def read_header_of(path: Path) -> tuple[RunHeader, int]:
-    """The header of an outcome file, and the bytes that its whole lines fill.
-
-    Raises:
-        ConfigurationError: It is none, or is damaged.
-    """
-    header: RunHeader | None = None
-
-    def take(number: int, data: bytes) -> None:
-        nonlocal header
-        if number == 1:
-            try:
-                header = read_header(data, _KIND)
-            except (ValueError, RecursionError) as error:
-                raise ConfigurationError(f"{path}: not a file of outcomes: {error}") from error
-
-    size = read_lines(path, take)
-    if header is None:
-        raise ConfigurationError(f"{path}: not a file of outcomes: it has no header")
-    return header, size
 
 
 def keeps_outcomes(path: Path, header: RunHeader) -> bool:
     """Whether the outcomes of the run with ``header``, whose result belongs at ``path``, are being kept."""
     try:
-        return read_header_of(outcomes_path(path))[0] == msgspec.structs.replace(header, kind=_KIND)
+        return read_side_header(outcomes_path(path), "outcomes")[0] == header_of(header, "outcomes")
     except ConfigurationError:
         return False
 

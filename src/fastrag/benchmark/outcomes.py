@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from fastrag.benchmark.asking import Asked, answered, failed
 from fastrag.benchmark.assembly import assemble
@@ -18,6 +19,9 @@ from fastrag.benchmark.run import Run
 from fastrag.benchmark.samples import EvalSample
 from fastrag.document import Document
 from fastrag.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from fastrag.benchmark.judging.judgement_file import JudgementFile
 
 
 @dataclass(slots=True)
@@ -84,6 +88,7 @@ async def rescore(
     *,
     name: str | None = None,
     judge_concurrency: int = 8,
+    path: str | Path | None = None,
 ) -> BenchmarkResult:
     """Score kept outcomes with other metrics, thresholds, judges or judgments, without one call of the pipeline.
 
@@ -96,6 +101,8 @@ async def rescore(
         metrics: Each under its own name.
         name: Of the new result; None for the run's.
         judge_concurrency: How many scorings by metrics that wait (LLM judges) run at once.
+        path: Where the result will be saved, by the caller: what judges say is kept in ``<path>.judgements.jsonl``
+            as it comes (`read_judgements`). None keeps none of it.
 
     Raises:
         ConfigurationError: The samples are not those of the run, or samples or metrics are not usable.
@@ -125,10 +132,28 @@ async def rescore(
     if problems or replay is None:
         raise ConfigurationError("\n- ".join(["these outcomes cannot be scored:", *problems]))
     started = perf_counter()
-    budget = limits.budget([])
-    run = Run(replay, with_ids(samples), metrics, limits, budget=budget)
-    results, _ = await run.execute()
-    return assemble(name or outcomes.name, outcomes.created_at, results, metrics, perf_counter() - started)
+    samples, name = with_ids(samples), name or outcomes.name
+    judgements = None
+    if path is not None and any(getattr(metric, "keeps_judgements", False) for metric in metrics):
+        judgements = _judgement_file(Path(path), name, outcomes, samples, metrics)
+    try:
+        run = Run(replay, samples, metrics, limits, budget=limits.budget([]), judgements=judgements)
+        results, _ = await run.execute()
+    finally:
+        if judgements is not None:
+            judgements.close()
+    return assemble(name, outcomes.created_at, results, metrics, perf_counter() - started)
+
+
+def _judgement_file(
+    path: Path, name: str, outcomes: Outcomes, samples: Sequence[EvalSample], metrics: Sequence[Metric]
+) -> JudgementFile:
+    from fastrag.benchmark.judging.judgement_file import JudgementFile
+    from fastrag.benchmark.run_header import run_header
+
+    directions = {metric.name: bool(metric.higher_is_better) for metric in metrics}
+    header = run_header(name, outcomes.created_at, directions, samples, outcomes.repeats)
+    return JudgementFile(path, header, go_on=False)
 
 
 def _differences(outcomes: Outcomes, samples: Sequence[EvalSample]) -> list[str]:

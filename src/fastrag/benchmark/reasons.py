@@ -18,15 +18,60 @@ not_attempted     the run was stopped, or its budget spent, before the metric wa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import Literal, get_args
 
 from fastrag.benchmark.results import SampleResult
 from fastrag.benchmark.stopping import belongs_to_stranger
+from fastrag.errors import ConfigurationError
 
 Kind = Literal["not_applicable", "not_measured", "invalid_score", "metric_error", "judge_unparseable", "not_attempted"]
 
+Explanation = Literal["not_applicable", "not_measured", "judge_unparseable"]
+"""What a metric may say of its own None."""
+
 _MAX_CHARACTERS = 2_000
+
+_current: ContextVar[list[tuple[Kind, str]] | None] = ContextVar("fastrag_explanations", default=None)
+
+
+def explain_missing(kind: Explanation, detail: str) -> None:
+    """Say why the score that a metric is about to return is None.
+
+    A metric calls this inside its ``score``; the last call counts, and none where a score is returned. The reason
+    stands in the sample's ``error``. Outside a run it does nothing.
+
+    Args:
+        kind: ``"not_applicable"``: the sample lacks what the metric needs, so that nobody could be scored on it, and
+            the question does not count as measurable. ``"not_measured"``: this outcome gives nothing to measure.
+            ``"judge_unparseable"``: a model's reply could not be read.
+        detail: For people; cut after 2,000 characters.
+
+    Raises:
+        ConfigurationError: ``kind`` is another.
+
+    >>> explain_missing("not_measured", "the answer makes no claims")
+    """
+    if kind not in get_args(Explanation):
+        raise ConfigurationError(f"kind must be one of {', '.join(get_args(Explanation))}, not {kind!r}")
+    explained = _current.get()
+    if explained is not None:
+        explained.append((kind, shorten(str(detail))))
+
+
+@contextmanager
+def explanations() -> Iterator[list[tuple[Kind, str]]]:
+    """Collect what `explain_missing` says in this context and in the tasks started from it."""
+    explained: list[tuple[Kind, str]] = []
+    token = _current.set(explained)
+    try:
+        yield explained
+    finally:
+        # A coroutine that was left behind is closed in another context than it began in.
+        with suppress(ValueError):
+            _current.reset(token)
 
 
 def describe_error(error: BaseException) -> str:
@@ -48,11 +93,11 @@ def describe_error(error: BaseException) -> str:
     return shorten(f"{name}: {message}" if message else name)
 
 
-def shorten(text: str) -> str:
-    """``text`` cut to 2,000 characters, with the number left out said."""
-    if len(text) <= _MAX_CHARACTERS:
+def shorten(text: str, most: int = _MAX_CHARACTERS) -> str:
+    """``text`` cut to so many characters, with the number left out said."""
+    if len(text) <= most:
         return text
-    return f"{text[:_MAX_CHARACTERS]}... ({len(text) - _MAX_CHARACTERS:,} more characters)"
+    return f"{text[:most]}... ({len(text) - most:,} more characters)"
 
 
 def join_reasons(reasons: Mapping[str, tuple[Kind, str]]) -> str:

@@ -10,6 +10,8 @@ from pathlib import Path
 from fastrag.benchmark.asking import Asked
 from fastrag.benchmark.budget import Budget
 from fastrag.benchmark.journal import Journal
+from fastrag.benchmark.judging.judgement_file import JudgementFile
+from fastrag.benchmark.judging.opinions import Judgement
 from fastrag.benchmark.outcome_file import OutcomeFile, keeps_outcomes
 from fastrag.benchmark.results import BenchmarkResult, SampleResult
 from fastrag.benchmark.run_header import RunHeader
@@ -20,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 class Recording:
-    """The files of a run that is under way: its journal and, where asked for, its outcomes.
+    """The files of a run that is under way: its journal, its outcomes and what its judges said.
 
     Args:
         path: Of the result.
@@ -28,13 +30,21 @@ class Recording:
         resume: See `Journal`.
         retry_errored: See `Journal`.
         keep_outcomes: Whether outcomes are kept.
+        keep_judgements: Whether judgements are kept.
 
     Raises:
-        ConfigurationError: See `Journal` and `OutcomeFile`.
+        ConfigurationError: See `Journal`, `OutcomeFile` and `JudgementFile`.
     """
 
     def __init__(
-        self, path: Path, header: RunHeader, *, resume: bool, retry_errored: bool, keep_outcomes: bool
+        self,
+        path: Path,
+        header: RunHeader,
+        *,
+        resume: bool,
+        retry_errored: bool,
+        keep_outcomes: bool,
+        keep_judgements: bool,
     ) -> None:
         self.journal = Journal(path, header, resume=resume, retry_errored=retry_errored)
         if (
@@ -50,20 +60,28 @@ class Recording:
         self.results: Sequence[SampleResult | None] = ()
         """All results that there are, by position: what the journal is made from again if someone removes it."""
         self._outcomes: OutcomeFile | None = None
-        if keep_outcomes:
-            has_begun = self.journal.has_begun
-            try:
+        self._judgements: JudgementFile | None = None
+        has_begun = self.journal.has_begun
+        try:
+            if keep_outcomes:
                 self._outcomes = OutcomeFile(self.journal.result_path, self.journal.header, go_on=has_begun)
-            except ConfigurationError:
-                if not has_begun:
-                    self.journal.remove()
-                self.journal.close()
-                raise
+            if keep_judgements:
+                self._judgements = JudgementFile(self.journal.result_path, self.journal.header, go_on=has_begun)
+        except ConfigurationError:
+            if not has_begun:
+                self.journal.remove()
+            self.close()
+            raise
 
     def answered(self, position: int, sample: EvalSample, asked: Asked) -> None:
         """Keep the outcome, before a metric can touch it."""
         if self._outcomes is not None:
             self._outcomes.add(position, sample, asked)
+
+    def judged(self, position: int, judgements: Sequence[Judgement]) -> None:
+        """Keep what judges said of one outcome."""
+        if self._judgements is not None:
+            self._judgements.judged(position, judgements)
 
     def ended(self, position: int, result: SampleResult, attempts: int, budget: Budget) -> None:
         """Keep the result."""
@@ -114,6 +132,6 @@ class Recording:
 
     def close(self) -> None:
         """Leave the files as they are."""
-        if self._outcomes is not None:
-            self._outcomes.close()
-        self.journal.close()
+        for file in (self._outcomes, self._judgements, self.journal):
+            if file is not None:
+                file.close()

@@ -20,12 +20,15 @@ from typing import Protocol
 from fastrag.benchmark.asking import Asked, failed
 from fastrag.benchmark.budget import Budget
 from fastrag.benchmark.early_stop import EarlyStop
+from fastrag.benchmark.judging.collecting import collecting_judgements
+from fastrag.benchmark.judging.opinions import Judgement
 from fastrag.benchmark.limits import Limits
 from fastrag.benchmark.metrics.base import Metric
 from fastrag.benchmark.reasons import join_reasons
 from fastrag.benchmark.results import SampleResult, StatusCounts
 from fastrag.benchmark.samples import EvalSample
 from fastrag.benchmark.scoring import Scored, Scorer
+from fastrag.benchmark.spending import Spending
 from fastrag.benchmark.stopping import Stopping, take_back_cancellation, watch_stopping
 
 # A target that never waits would keep the loop from running anything else, Ctrl-C included.
@@ -38,11 +41,19 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """How far a run has come: ``done`` of ``total`` questions have ended, in these statuses."""
+    """How far a run has come.
+
+    Attributes:
+        done: How many questions have ended.
+        total: How many there are.
+        status: In which statuses they ended.
+        spent: On the pipeline and on the judges, so far.
+    """
 
     done: int
     total: int
     status: StatusCounts
+    spent: Spending = field(default_factory=Spending)
 
 
 class Asks(Protocol):
@@ -53,8 +64,16 @@ class Asks(Protocol):
         ...
 
 
-class Records(Protocol):
-    """What keeps the results of a run as they come; positions are those in the finished result."""
+class KeepsJudgements(Protocol):
+    """What keeps what judges say as it comes; positions are those in the finished result."""
+
+    def judged(self, position: int, judgements: Sequence[Judgement]) -> None:
+        """A scoring has ended in which these judgements were made."""
+        ...
+
+
+class Records(KeepsJudgements, Protocol):
+    """What keeps the results of a run as they come, too."""
 
     def answered(self, position: int, sample: EvalSample, asked: Asked) -> None:
         """The pipeline's part has ended; no metric has seen the outcome yet."""
@@ -89,6 +108,7 @@ class Run:
         budget: What may be spent, and what was.
         done: Results that are there already, by their position.
         records: Told of everything that ends.
+        judgements: Told of what judges said, where there are no ``records``.
         on_progress: Called as each question ends.
     """
 
@@ -102,6 +122,7 @@ class Run:
         budget: Budget,
         done: Mapping[int, SampleResult] | None = None,
         records: Records | None = None,
+        judgements: KeepsJudgements | None = None,
         on_progress: Callable[[RunProgress], None] | None = None,
     ) -> None:
         self.status = StatusCounts(0, 0, 0)
@@ -110,6 +131,7 @@ class Run:
         self._limits = limits
         self._budget = budget
         self._records = records
+        self._judgements = judgements or records
         self._on_progress = on_progress
         self._names = [metric.name for metric in metrics]
         self._early = EarlyStop(limits.stop_after_alike, self._names)
@@ -235,8 +257,10 @@ class Run:
             if outcome is None:
                 self._finish(position, asked)
             else:
-                if asked.result.answer is not None:
-                    self._budget.add("answers", outcome.input_tokens, outcome.output_tokens)
+                if asked.result.answer is None:
+                    self._budget.add_retrieval()
+                else:
+                    self._budget.add_answer(outcome.input_tokens, outcome.output_tokens)
                 scored = {scorer.name: scorer.compute(sample, outcome) for scorer in self._computed}
                 if self._waiting:
                     judging = _Judging(position, sample, asked, len(self._waiting), scored)
@@ -265,9 +289,12 @@ class Run:
                 continue
             spent = self._budget.exhausted()
             if spent is None:
-                scored = await scorer.score(judging.sample, outcome)
+                with collecting_judgements() as judgements:
+                    scored = await scorer.score(judging.sample, outcome)
                 if self._given_up:
                     return
+                if judgements and self._judgements is not None:
+                    self._judgements.judged(judging.position, judgements)
                 await take_back_cancellation(self._stopping)
                 judging.scored[scorer.name] = scored
             else:
@@ -305,7 +332,8 @@ class Run:
     def _report(self) -> None:
         if self._on_progress is not None:
             try:
-                self._on_progress(RunProgress(self.done, len(self.results), replace(self.status)))
+                spent = self._budget.spending()
+                self._on_progress(RunProgress(self.done, len(self.results), replace(self.status), spent))
             except asyncio.CancelledError as error:
                 # Raised on, it would end a worker as if the run had been stopped.
                 raise RuntimeError("the progress callback raised CancelledError") from error

@@ -20,7 +20,7 @@ START = b'{"kind":"fastrag '
 class RunHeader(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Which run a file belongs to; its first line."""
 
-    kind: Literal["fastrag journal", "fastrag outcomes"]
+    kind: Literal["fastrag journal", "fastrag outcomes", "fastrag judgements"]
     schema_version: int
     name: str
     created_at: str
@@ -30,6 +30,12 @@ class RunHeader(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     repeats: int
     digests: dict[str, str]
     """Of each field of the samples that an answer or a score depends on."""
+
+    def require_position(self, position: int) -> None:
+        """Raise ValueError where no result of the run stands at ``position``."""
+        total = self.samples * self.repeats
+        if not 0 <= position < total:
+            raise ValueError(f"position {position} is not among {total} results")
 
     def differences(self, wanted: RunHeader) -> list[str]:
         """What keeps the run of this header from being gone on with as ``wanted``."""

@@ -11,7 +11,7 @@ from typing import Any, cast
 from fastrag.benchmark.early_stop import EarlyStop
 from fastrag.benchmark.metrics.base import Metric, QueryOutcome
 from fastrag.benchmark.metrics.computed import ComputedMetric
-from fastrag.benchmark.reasons import Kind, describe_error, shorten
+from fastrag.benchmark.reasons import Kind, describe_error, explanations, shorten
 from fastrag.benchmark.samples import EvalSample
 from fastrag.benchmark.stopping import belongs_to_stranger
 
@@ -62,12 +62,15 @@ class Scorer:
         Raises:
             asyncio.CancelledError: The run itself is being cancelled; a metric's own cancellation is its failure.
         """
-        try:
-            value = await self._metric.score(sample, outcome if self._is_ours else _copy(outcome))
-        except BaseException as error:
-            if not belongs_to_stranger(error):
-                raise
-            return self._raised(error)
+        with explanations() as explained:
+            try:
+                value = await self._metric.score(sample, outcome if self._is_ours else _copy(outcome))
+            except BaseException as error:
+                if not belongs_to_stranger(error):
+                    raise
+                return self._raised(error)
+        if value is None and explained:
+            return None, explained[-1]
         return self._judge_value(sample, outcome, value)
 
     def _raised(self, error: BaseException) -> Scored:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal, TypeVar
+from weakref import WeakValueDictionary
 
 import msgspec
 
 from fastrag._support.checks import require_positive_int
-from fastrag.benchmark.budget import record_usage
+from fastrag.benchmark.budget import Price, record_usage
+from fastrag.benchmark.metrics.operational import listed_price
 from fastrag.benchmark.reasons import shorten
 from fastrag.errors import ConfigurationError, FastRAGError
 from fastrag.llm import LLM, Completion, Message, Prompt
+from fastrag.llm.cache import CachedLLM, default_cache_path
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 _ALTERNATIVES = 20
 _LEAST_MASS = 0.5
-_FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
+_LONGEST_KEPT = 50_000  # characters of an unreadable reply
 
 
 class UnreadableReplyError(FastRAGError):
@@ -50,29 +53,66 @@ class Choice:
 class Judge:
     """Whom judged metrics ask: a model, or a jury of several.
 
+    Answers are kept in a file, so that no judge is asked the same twice: another run, a second metric, a resumed run
+    find them there, at no cost, and are told the same. Equal prompts at one time are asked once. Without the file
+    (``cache=False``) each is asked for itself.
+
     Args:
         llm: The model; several are a jury, each asked of everything.
         votes: How often each model is asked of everything, at least 1. More than one only tells anything where
             its answers vary: above temperature 0.
         by_logprobs: Read a choice off the log-probabilities of its first token instead of from a written verdict,
             where the server tells them; where it does not, the verdict is asked for in writing.
+        cache: Where answers are kept (`fastrag.llm.cache.CachedLLM`); True: in the user's cache folder; False:
+            nowhere. A model that is cached already, or says that its answers may not be (`LLM.is_repeatable`), is left
+            as it is.
+        price: What the tokens of each of the models cost: a `CostUsd`, or a function of input and output tokens giving
+            US dollars. None: what genai-prices (extra ``cost``) says of the model at its endpoint, and unknown where it
+            says nothing.
+
+    Attributes:
+        prices: Of each model, in their order; None where it is not known.
 
     Raises:
-        ConfigurationError: An argument is of another kind, or there is no model.
+        ConfigurationError: An argument is of another kind, there is no model, or the file cannot be used.
     """
 
-    def __init__(self, llm: LLM | Sequence[LLM], *, votes: int = 1, by_logprobs: bool = False) -> None:
-        models = [llm] if isinstance(llm, LLM) else list(llm)
+    def __init__(
+        self,
+        llm: LLM | Sequence[LLM],
+        *,
+        votes: int = 1,
+        by_logprobs: bool = False,
+        cache: bool | str | Path = True,
+        price: Price | None = None,
+    ) -> None:
+        models = [llm] if isinstance(llm, LLM) else list(llm) if isinstance(llm, Sequence) else []
         if not models or not all(isinstance(model, LLM) for model in models):
             raise ConfigurationError(f"a judge is an LLM or a list of LLMs, not {llm!r}")
-        self._models = models
+        if not isinstance(cache, bool | str | Path) or cache == "":
+            raise ConfigurationError(f"cache must be a path, True for the usual one, or False for none, not {cache!r}")
+        if price is not None and not callable(price):
+            raise ConfigurationError(f"price must be a CostUsd or a function of input and output tokens, not {price!r}")
         self._votes = require_positive_int("votes", votes)
         self._by_logprobs = by_logprobs
+        # Now, for looking prices up takes the time of an import, which no question should wait for.
+        self.prices = [price if price is not None else _listed(model) for model in models]
+        self._models = models if cache is False else [_cached(model, cache) for model in models]
 
     def takes(self) -> list[Asking]:
         """One for each model and vote: whoever wants an opinion asks each of them."""
         return [
-            Asking(model, take, by_logprobs=self._by_logprobs) for take in range(self._votes) for model in self._models
+            Asking(model, take, by_logprobs=self._by_logprobs, price=price)
+            for take in range(self._votes)
+            for model, price in zip(self._models, self.prices, strict=True)
+        ]
+
+    def unpriced(self) -> list[str]:
+        """What to do about each model whose price is not known."""
+        return [
+            f"that of {model.model or model.id} is not known; give Judge(..., price=CostUsd(...))"
+            for model, price in zip(self._models, self.prices, strict=True)
+            if price is None
         ]
 
 
@@ -90,8 +130,9 @@ class Asking:
         unreadable: Replies that did not fit, as they came.
     """
 
-    def __init__(self, llm: LLM, take: int, *, by_logprobs: bool) -> None:
+    def __init__(self, llm: LLM, take: int, *, by_logprobs: bool = False, price: Price | None = None) -> None:
         self._llm = llm
+        self._price = price
         self.by_logprobs = by_logprobs
         self.model = llm.id
         self.take = take
@@ -120,13 +161,14 @@ class Asking:
         reply = (await self._complete(prompt)).text
         found, wrong = _read(reply, form, problem)
         if found is None:
-            self.unreadable.append(reply)
+            self.unreadable.append(shorten(reply, _LONGEST_KEPT))
             remark = f"Your reply cannot be used: {wrong}. Reply once more, only with JSON of the form asked for."
-            again = (*prompt.messages, Message("assistant", reply), Message("user", remark))
+            # A reply without end must not be paid for again as part of the question.
+            again = (*prompt.messages, Message("assistant", shorten(reply)), Message("user", remark))
             reply = (await self._complete(replace(prompt, messages=again))).text
             found, wrong = _read(reply, form, problem)
         if found is None:
-            self.unreadable.append(reply)
+            self.unreadable.append(shorten(reply, _LONGEST_KEPT))
             raise UnreadableReplyError(wrong, reply)
         return found
 
@@ -160,13 +202,38 @@ class Asking:
         self.model = completion.model or self.model
         if completion.cached:
             self.cached_calls += 1
+            record_usage(None, None, cached=True)
             return completion
-        record_usage(completion.input_tokens, completion.output_tokens)
+        record_usage(completion.input_tokens, completion.output_tokens, price=self._price)
         if completion.input_tokens is not None:
             self.input_tokens = (self.input_tokens or 0) + completion.input_tokens
         if completion.output_tokens is not None:
             self.output_tokens = (self.output_tokens or 0) + completion.output_tokens
         return completion
+
+
+# One for each model and file, however many judges share the model; they go with the last of those.
+_cached_models: WeakValueDictionary[tuple[int, Path], CachedLLM] = WeakValueDictionary()
+
+
+def _cached(model: LLM, cache: bool | str | Path) -> LLM:
+    if isinstance(model, CachedLLM) or not model.is_repeatable:
+        return model
+    path = default_cache_path() if isinstance(cache, bool) else Path(cache).absolute()
+    found = _cached_models.get((id(model), path))
+    if found is None:
+        # It holds the model, so that no other can have its id meanwhile.
+        found = _cached_models[id(model), path] = CachedLLM(model, path)
+    return found
+
+
+def _listed(model: LLM) -> Price | None:
+    if model.model is None or model.endpoint is None:
+        return None
+    try:
+        return listed_price(model.model, endpoint=model.endpoint)
+    except ConfigurationError:
+        return None
 
 
 @lru_cache(maxsize=256)
@@ -210,9 +277,12 @@ def _likely(first_token: Mapping[str, float], options: Sequence[str]) -> dict[st
 
 
 def _read(reply: str, form: type[T], problem: Callable[[T], str | None]) -> tuple[T | None, str]:
-    fenced = _FENCED.match(reply)
+    text = reply.strip()
+    if text.startswith("```") and text.endswith("```"):
+        # No regular expression: a hostile reply makes one that may give way slow.
+        text = text[3:-3].removeprefix("json")
     try:
-        found = msgspec.json.decode(fenced[1] if fenced else reply, type=form)
+        found = msgspec.json.decode(text, type=form)
     except (msgspec.MsgspecError, UnicodeError) as error:
         return None, str(error)
     wrong = problem(found)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
 
-from fastrag.benchmark.reasons import Kind
+from fastrag.benchmark.reasons import Explanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +31,11 @@ class Missing:
     """Why there is no score.
 
     Attributes:
-        kind: See `fastrag.benchmark.reasons`.
+        kind: See `fastrag.benchmark.explain_missing`.
         detail: For people.
     """
 
-    kind: Kind
+    kind: Explanation
     detail: str
 
 
@@ -98,3 +100,34 @@ class Judgement:
     spread: float | None
     missing: Missing | None
     opinions: tuple[GivenOpinion, ...]
+
+
+@dataclass(slots=True)
+class Judgements:
+    """What the judges of one run said.
+
+    Attributes:
+        name: Of the run.
+        created_at: When the run started.
+        samples: How many samples it had.
+        repeats: How often each was asked.
+        by_position: Judgements by the position of their sample in the run's result, and by the metric's name. What was
+            not judged, or where the judge's endpoint failed, is absent.
+    """
+
+    name: str
+    created_at: datetime
+    samples: int
+    repeats: int
+    by_position: dict[int, dict[str, Judgement]] = field(default_factory=dict)
+
+
+def read_judgements(path: str | Path) -> Judgements:
+    """Read what ``run(..., path=...)`` left in ``<path>.judgements.jsonl`` where it had judged metrics.
+
+    Raises:
+        ConfigurationError: ``path`` is no such file, or is damaged; the message says in which line.
+    """
+    from fastrag.benchmark.judging import judgement_file  # decoding is paid for only when a file is touched
+
+    return judgement_file.read(Path(path))

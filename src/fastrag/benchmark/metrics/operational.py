@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 from fastrag._support.checks import require_number, require_text
 from fastrag._support.extras import import_extra
+from fastrag.benchmark.budget import Price
 from fastrag.benchmark.metrics.base import QueryOutcome
 from fastrag.benchmark.metrics.computed import ComputedMetric
 from fastrag.benchmark.samples import EvalSample
 from fastrag.errors import ConfigurationError
-
-_Price = Callable[[int, int], float]
 
 
 class LatencyMs(ComputedMetric):
@@ -116,20 +114,35 @@ class CostUsd(_TokenMetric):
         elif by_hand != (None, None):
             raise ConfigurationError(f"CostUsd takes a model or prices, not both: model={model!r}, prices={by_hand}")
         else:
-            self._price = _listed_price(require_text("model", model), provider)
+            self._price = listed_price(require_text("model", model), provider)
+
+    def __call__(self, input_tokens: int, output_tokens: int) -> float:
+        """What so many tokens cost, in US dollars."""
+        return self._price(input_tokens, output_tokens)
 
     def _from_tokens(self, input_tokens: int, output_tokens: int) -> float:
         return self._price(input_tokens, output_tokens)
 
 
-def _fixed_price(usd_per_million_in: float, usd_per_million_out: float) -> _Price:
+def _fixed_price(usd_per_million_in: float, usd_per_million_out: float) -> Price:
     def price(input_tokens: int, output_tokens: int) -> float:
         return (input_tokens * usd_per_million_in + output_tokens * usd_per_million_out) / 1e6
 
     return price
 
 
-def _listed_price(model: str, provider: str | None) -> _Price:
+def listed_price(model: str, provider: str | None = None, *, endpoint: str | None = None) -> Price:
+    """What genai-prices says that the model's tokens cost.
+
+    Args:
+        model: As its provider writes it.
+        provider: None: the one that ``endpoint`` belongs to, or else the one that the model's name suggests.
+        endpoint: The URL that requests go to.
+
+    Raises:
+        ConfigurationError: It has no such model, or no token prices for it.
+        MissingDependencyError: It is not installed.
+    """
     genai_prices = import_extra("genai_prices", extra="cost", purpose="CostUsd(model=...)")
     moment = datetime.now(UTC)
 
@@ -138,11 +151,12 @@ def _listed_price(model: str, provider: str | None) -> _Price:
             genai_prices.Usage(input_tokens=input_tokens, output_tokens=output_tokens),
             model,
             provider_id=provider,
+            provider_api_url=endpoint,
             genai_request_timestamp=moment,
         )
 
     by_hand = "give input_usd_per_million_tokens and output_usd_per_million_tokens instead"
-    at = "" if provider is None else f" of provider {provider!r}"
+    at = f" of provider {provider!r}" if provider is not None else f" at {endpoint}" if endpoint is not None else ""
     try:
         known = calculate(0, 0).model_price
     except LookupError as error:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from fastrag.benchmark.report.spending import spending_line
 from fastrag.benchmark.report.texts import one_line
 from fastrag.benchmark.run import RunProgress
 
@@ -19,11 +20,23 @@ def run_bar(name: str, total: int) -> Iterator[Callable[[RunProgress], None]]:
     from rich.console import Console
 
     console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
+    last: RunProgress | None = None
+
+    def remembering(show: Callable[[RunProgress], None]) -> Callable[[RunProgress], None]:
+        def on_progress(state: RunProgress) -> None:
+            nonlocal last
+            last = state
+            show(state)
+
+        return on_progress
+
     if console.is_terminal:
-        with _bar(console, name, total) as on_progress:
-            yield on_progress
+        with _bar(console, name, total) as show:
+            yield remembering(show)
     else:
-        yield _lines(console, name)
+        yield remembering(_lines(console, name))
+    if last is not None and (line := spending_line(last.spent)):
+        console.print(f"{one_line(name)}: {line}")
 
 
 @contextmanager

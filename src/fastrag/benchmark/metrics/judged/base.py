@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from fastrag._support.concurrency import run_together
+from fastrag.benchmark.judging.collecting import record_judgement
 from fastrag.benchmark.judging.judge import Asking, Judge, UnreadableReplyError
 from fastrag.benchmark.judging.opinions import GivenOpinion, Judgement, Missing, Opinion
 from fastrag.benchmark.metrics.base import Metric, QueryOutcome
+from fastrag.benchmark.reasons import explain_missing
 from fastrag.benchmark.samples import EvalSample
 from fastrag.llm import LLM
 
@@ -27,6 +29,9 @@ class JudgedMetric(Metric):
     needs_reference_answer: bool = False
     """True when the metric reads sample.reference_answer; Benchmark refuses it where no sample has one."""
 
+    keeps_judgements = True
+    """Its judgements are kept beside the result."""
+
     def __init__(self, judge: Judge | LLM | Sequence[LLM]) -> None:
         self._judge = judge if isinstance(judge, Judge) else Judge(judge)
 
@@ -37,7 +42,9 @@ class JudgedMetric(Metric):
             ServiceError: The judge's endpoint failed.
         """
         judgement = await self.judge(sample, outcome)
-        # (the recording and the reason are wired here)
+        record_judgement(judgement)
+        if judgement.missing is not None:
+            explain_missing(judgement.missing.kind, judgement.missing.detail)
         return judgement.score
 
     async def judge(self, sample: EvalSample, outcome: QueryOutcome) -> Judgement:
@@ -56,6 +63,10 @@ class JudgedMetric(Metric):
             return Judgement(self.name, sample.question, fmean(scores), spread, None, tuple(given))
         missing = next(each.opinion.missing for each in given if each.opinion.missing is not None)
         return Judgement(self.name, sample.question, None, None, missing, tuple(given))
+
+    def unpriced(self) -> list[str]:
+        """What to do about each of the judge's models whose price is not known."""
+        return self._judge.unpriced()
 
     def unmeasurable(self, sample: EvalSample, outcome: QueryOutcome) -> Missing | None:
         """Why there is nothing to ask the judge for; None where there is."""
