@@ -15,13 +15,14 @@ from fastrag.errors import ConfigurationError, FastRAGError
 
 if TYPE_CHECKING:
     from fastrag.embedding import Embedder, LocalEmbedder, OpenAICompatibleEmbedder
-    from fastrag.llm import LLM, ExtractiveLLM, OpenAICompatibleLLM
+    from fastrag.llm import LLM, AnthropicLLM, ExtractiveLLM, OpenAICompatibleLLM
     from fastrag.query import QueryEngine, QueryResult
     from fastrag.retrieval import DenseRetriever, HybridRetriever, LexicalRetriever, RerankedRetriever, Retriever
     from fastrag.store import InMemoryStore, LanceStore, VectorStore
 
 # Name -> room: a room costs its import only when something of it is used.
 _ROOMS = {
+    "AnthropicLLM": "llm",
     "DenseRetriever": "retrieval",
     "Embedder": "embedding",
     "ExtractiveLLM": "llm",
@@ -42,6 +43,7 @@ _ROOMS = {
 
 __all__ = [
     "LLM",
+    "AnthropicLLM",
     "ConfigurationError",
     "DenseRetriever",
     "Document",

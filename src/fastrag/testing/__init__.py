@@ -10,13 +10,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fastrag.testing.anthropic_server import AnthropicServer
     from fastrag.testing.conformance import EmbedderConformance, LLMConformance
     from fastrag.testing.embedder import HashEmbedder
+    from fastrag.testing.http_server import Fault, RecordedRequest
     from fastrag.testing.llm import ScriptedLLM
-    from fastrag.testing.openai_server import Fault, OpenAICompatibleServer, RecordedRequest
+    from fastrag.testing.openai_server import OpenAICompatibleServer
     from fastrag.testing.store_conformance import StoreConformance
 
 __all__ = [
+    "AnthropicServer",
     "EmbedderConformance",
     "Fault",
     "HashEmbedder",
@@ -28,12 +31,13 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AnthropicServer": "fastrag.testing.anthropic_server",
     "EmbedderConformance": "fastrag.testing.conformance",
-    "Fault": "fastrag.testing.openai_server",
+    "Fault": "fastrag.testing.http_server",
     "HashEmbedder": "fastrag.testing.embedder",
     "LLMConformance": "fastrag.testing.conformance",
     "OpenAICompatibleServer": "fastrag.testing.openai_server",
-    "RecordedRequest": "fastrag.testing.openai_server",
+    "RecordedRequest": "fastrag.testing.http_server",
     "ScriptedLLM": "fastrag.testing.llm",
     "StoreConformance": "fastrag.testing.store_conformance",
 }

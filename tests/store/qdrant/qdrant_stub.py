@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 from qdrant_client import QdrantClient, models
 
-from fastrag.testing.openai_server import Fault
+from fastrag.testing import Fault
 
 
 class QdrantStub:

@@ -14,7 +14,7 @@ from fastrag.store.base import Binding
 from fastrag.store.qdrant.filters import columns_of
 from fastrag.store.qdrant.points import point_id
 from fastrag.store.qdrant.store import QdrantStore
-from fastrag.testing.openai_server import Fault
+from fastrag.testing import Fault
 from fastrag.testing.store_conformance import DurableStoreConformance
 
 pytest.importorskip("qdrant_client")
