@@ -17,15 +17,21 @@ Range = tuple[float, float]
 
 _SHARES = re.compile(
     r"(?:precision|recall|hit_rate|f1|mrr|map|ndcg|ndcg_exp)(?:@\d+)?|r_precision|exact_match|token_f1"
-    r"|answer_relevance|context_relevance(?:_graded)?|citation_(?:precision|recall)|abstention|preference_over_[\w.-]+"
+    r"|preference_over_[\w.-]+"
 )
 _JUDGED = frozenset(
     {
+        "abstention",
         "answer_correctness",
         "answer_correctness_precision",
         "answer_correctness_recall",
+        "answer_relevance",
+        "citation_precision",
+        "citation_recall",
         "completeness",
         "context_recall",
+        "context_relevance",
+        "context_relevance_graded",
         "context_utilization",
         "faithfulness",
         "hallucination",
