@@ -75,7 +75,7 @@ class TestCachedLLM(LLMConformance):
     @pytest.fixture(autouse=True)
     def _server(self, tmp_path: Path) -> Any:
         self.path = tmp_path / "answers.sqlite"
-        with OpenAICompatibleServer() as self.server:
+        with OpenAICompatibleServer('{"answer": "80 degrees"}') as self.server:
             yield
 
     def make_llm(self) -> CachedLLM:

@@ -10,6 +10,8 @@ PROMPT = Prompt((Message("user", "Why?"),), question="Why?")
 
 
 class TestScriptedLLM(LLMConformance):
+    heeds_schema = False
+
     def make_llm(self) -> ScriptedLLM:
         return ScriptedLLM("80 degrees [1].")
 

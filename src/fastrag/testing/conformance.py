@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -14,7 +16,7 @@ import pytest
 
 from fastrag.document import Document
 from fastrag.embedding.base import Embedder
-from fastrag.errors import ConfigurationError
+from fastrag.errors import ConfigurationError, FastRAGError
 from fastrag.llm.base import LLM, Completion, Prompt
 from fastrag.query.prompt import build_prompt
 
@@ -169,6 +171,12 @@ class LLMConformance:
     deterministic = True
     """Whether the same prompt gets the same answer."""
 
+    heeds_schema = True
+    """Whether a prompt with a schema is answered with JSON."""
+
+    secret: str | None = None
+    """The key that `make_llm` gives, if any: nothing that is shown or kept may hold it."""
+
     def make_llm(self) -> LLM:
         """A new model, always of the same kind."""
         raise NotImplementedError("a class that inherits LLMConformance defines make_llm")
@@ -206,6 +214,54 @@ class LLMConformance:
         async def check(llm: LLM) -> None:
             for completion in await asyncio.gather(*(llm.complete(_prompt()) for _ in range(5))):
                 _assert_complete(completion)
+
+        _run(self.make_llm(), check)
+
+    def test_one_id_for_equal_settings_and_without_the_key(self) -> None:
+        async def identify(llm: LLM) -> str:
+            before = llm.id
+            assert isinstance(before, str)
+            assert before.strip()
+            await llm.complete(_prompt())
+            assert llm.id == before
+            for shown in (before, repr(llm), llm.model or "", llm.endpoint or ""):
+                assert self.secret is None or self.secret not in shown
+            return before
+
+        llms = [self.make_llm(), self.make_llm()]
+        first, second = (_run(llm, identify) for llm in llms)
+        # A script, say, goes on from where it is: no two of them are interchangeable.
+        assert (first == second) == all(llm.is_repeatable for llm in llms)
+
+    def test_a_prompt_with_a_schema_gets_json_or_an_error(self) -> None:
+        async def check(llm: LLM) -> None:
+            if not self.heeds_schema:
+                pytest.skip("this model is declared not to heed a schema")
+            text: dict[str, Any] = {"type": "string"}
+            schema = {"type": "object", "properties": {"answer": text}, "required": ["answer"]}
+            prompt = replace(_prompt(), schema=schema | {"additionalProperties": False})
+            try:
+                completion = await llm.complete(prompt)
+            except FastRAGError:
+                return
+            assert set(json.loads(completion.text)) == {"answer"}
+
+        _run(self.make_llm(), check)
+
+    def test_another_take_is_an_answer_too(self) -> None:
+        async def check(llm: LLM) -> None:
+            for take in range(3):
+                _assert_complete(await llm.complete(replace(_prompt(), take=take)))
+
+        _run(self.make_llm(), check)
+
+    def test_log_probabilities_are_none_or_plausible(self) -> None:
+        async def check(llm: LLM) -> None:
+            assert (await llm.complete(_prompt())).first_token == {}
+            first_token = (await llm.complete(replace(_prompt(), top_logprobs=5))).first_token
+            assert len(first_token) <= 5
+            assert all(-math.inf < logprob <= 0 for logprob in first_token.values())
+            assert sum(map(math.exp, first_token.values())) < 1.001
 
         _run(self.make_llm(), check)
 
