@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 demo: $(VENV)/.installed-demo model
 	$(BIN)/fastrag demo
 
-test: $(VENV)/.installed-test model
+test: $(VENV)/.installed-test model language-model
 	$(BIN)/python -m pytest
 
 # Lint, format, types and the direction of imports.
@@ -24,6 +24,11 @@ check: $(VENV)/.installed-dev
 .PHONY: model
 model: $(VENV)/.venv-made
 	$(BIN)/python scripts/fetch_model.py
+
+# A small language model, fetched in the same way, for the tests marked llm; only where there is llama.cpp to run it.
+.PHONY: language-model
+language-model: $(VENV)/.installed-test
+	@if $(BIN)/python -c 'import xllamacpp' 2>/dev/null; then $(BIN)/python scripts/fetch_llm.py; fi
 
 $(VENV)/.installed-%: $(VENV)/.venv-made pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
