@@ -10,6 +10,7 @@ from fastrag.benchmark.budget import record_usage
 from fastrag.benchmark.calibration import Calibration, calibrate
 from fastrag.benchmark.comparison import compare
 from fastrag.benchmark.comparison_records import Bounds, Comparison, Coverage, MetricComparison, Pairing, Verdict
+from fastrag.benchmark.estimate import Assumptions, Estimate, EstimatedUsage
 from fastrag.benchmark.judging.opinions import (
     GivenOpinion,
     JudgedClaim,
@@ -34,6 +35,7 @@ from fastrag.benchmark.statistics import Interval
 from fastrag.benchmark.trade_offs import TradeOff, trade_offs
 
 __all__ = [
+    "Assumptions",
     "Benchmark",
     "BenchmarkResult",
     "Bounds",
@@ -41,6 +43,8 @@ __all__ = [
     "Comparison",
     "Coverage",
     "DistributionSummary",
+    "Estimate",
+    "EstimatedUsage",
     "EvalSample",
     "GivenOpinion",
     "Interval",

@@ -16,6 +16,8 @@ from fastrag.benchmark.asking import Asker
 from fastrag.benchmark.assembly import assemble
 from fastrag.benchmark.budget import Price
 from fastrag.benchmark.checks import all_problems, with_ids
+from fastrag.benchmark.estimate import Assumptions, Between, Estimate
+from fastrag.benchmark.estimating import estimated
 from fastrag.benchmark.id_spaces import disjoint_ids_warning
 from fastrag.benchmark.limits import Limits
 from fastrag.benchmark.loop_lag import measured_lag
@@ -125,6 +127,46 @@ class Benchmark:
     def spent(self) -> Spending:
         """What the run that was begun last has spent so far, on the pipeline and on the judges."""
         return self._budget.spending()
+
+    def estimate(
+        self,
+        *,
+        answer_characters: float | Between | None = None,
+        sources: float | Between | None = None,
+        source_characters: float | Between | None = None,
+        claims: float | Between | None = None,
+        instruction_characters: float | Between | None = None,
+        reply_characters: float | Between | None = None,
+        characters_per_token: float | Between | None = None,
+    ) -> Estimate:
+        """How many calls, tokens and US dollars a run will take, as ranges; asks nothing.
+
+        Everything about the samples is counted; what pipeline and judges will say is assumed. Give what you know of
+        your pipeline as a number, or as a pair of the least and the most, and the ranges become narrow. Every question
+        is taken to be answered, every judge's reply to be readable, and no answer of a judge to be in the cache yet.
+
+        Args:
+            answer_characters: Length of an answer; 50 to 2,000 unless given.
+            sources: How many sources an answer has; 1 to 10.
+            source_characters: Length of a source; 200 to 2,000.
+            claims: How many claims an answer makes; 1 to 20.
+            instruction_characters: Length of what a prompt says besides the texts in it; 300 to 4,000.
+            reply_characters: Length of one reply of a judge; 10 to 4,000.
+            characters_per_token: 4, which is about right for English; fewer for other languages and code.
+
+        Raises:
+            ConfigurationError: A value is neither a number of at least 0 nor a pair of them.
+        """
+        given = {
+            "answer_characters": answer_characters,
+            "sources": sources,
+            "source_characters": source_characters,
+            "claims": claims,
+            "instruction_characters": instruction_characters,
+            "reply_characters": reply_characters,
+            "characters_per_token": characters_per_token,
+        }
+        return estimated(self._target, self._samples, self._metrics, self._limits, Assumptions.of(given))
 
     async def run(
         self,

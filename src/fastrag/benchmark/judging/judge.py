@@ -71,6 +71,8 @@ class Judge:
             says nothing.
 
     Attributes:
+        votes: See above.
+        by_logprobs: See above.
         prices: Of each model, in their order; None where it is not known.
 
     Raises:
@@ -93,8 +95,8 @@ class Judge:
             raise ConfigurationError(f"cache must be a path, True for the usual one, or False for none, not {cache!r}")
         if price is not None and not callable(price):
             raise ConfigurationError(f"price must be a CostUsd or a function of input and output tokens, not {price!r}")
-        self._votes = require_positive_int("votes", votes)
-        self._by_logprobs = by_logprobs
+        self.votes = require_positive_int("votes", votes)
+        self.by_logprobs = by_logprobs
         # Now, for looking prices up takes the time of an import, which no question should wait for.
         self.prices = [price if price is not None else _listed(model) for model in models]
         self._models = models if cache is False else [_cached(model, cache) for model in models]
@@ -102,8 +104,8 @@ class Judge:
     def takes(self) -> list[Asking]:
         """One for each model and vote: whoever wants an opinion asks each of them."""
         return [
-            Asking(model, take, by_logprobs=self._by_logprobs, price=price)
-            for take in range(self._votes)
+            Asking(model, take, by_logprobs=self.by_logprobs, price=price)
+            for take in range(self.votes)
             for model, price in zip(self._models, self.prices, strict=True)
         ]
 

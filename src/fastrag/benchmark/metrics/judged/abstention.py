@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fastrag._support.checks import shown
+from fastrag.benchmark.estimate import Assumptions, Between
 from fastrag.benchmark.judging.judge import Asking, Judge
 from fastrag.benchmark.judging.opinions import JudgedClaim, Missing, Opinion
 from fastrag.benchmark.metrics.base import QueryOutcome
@@ -107,6 +108,10 @@ class Abstention(JudgedMetric):
         if self._answerable is is_answerable and stated is not None:
             detail += f": metadata['answerable'] is {shown(stated)}, neither True nor False"
         return Missing("not_applicable", detail)
+
+    def estimated_calls(self, sample: EvalSample, assumed: Assumptions) -> Between:
+        """See `JudgedMetric.estimated_calls`."""
+        return 0 if assumed.answer_characters[0] == 0 else 1, 1
 
     async def opinion(self, asking: Asking, sample: EvalSample, outcome: QueryOutcome) -> Opinion:
         """See `JudgedMetric.opinion`."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import fmean
 
 from fastrag._support.concurrency import run_together
+from fastrag.benchmark.estimate import Assumptions, Between, EstimatedUsage, estimated_usage
 from fastrag.benchmark.judging.collecting import record_judgement
 from fastrag.benchmark.judging.judge import Asking, Judge, UnreadableReplyError
 from fastrag.benchmark.judging.opinions import GivenOpinion, Judgement, Missing, Opinion
@@ -61,12 +63,43 @@ class JudgedMetric(Metric):
         if 2 * len(scores) >= len(given):
             spread = max(scores) - min(scores) if len(scores) > 1 else None
             return Judgement(self.name, sample.question, fmean(scores), spread, None, tuple(given))
-        missing = next(each.opinion.missing for each in given if each.opinion.missing is not None)
+        unexplained = Missing("not_measured", "the metric gave neither a score nor a reason")
+        missing = next((each.opinion.missing for each in given if each.opinion.missing is not None), unexplained)
         return Judgement(self.name, sample.question, None, None, missing, tuple(given))
 
     def unpriced(self) -> list[str]:
         """What to do about each of the judge's models whose price is not known."""
         return self._judge.unpriced()
+
+    def estimated_calls(self, sample: EvalSample, assumed: Assumptions) -> Between:
+        """How often one opinion on this sample asks the judge, at least and at most; 1 unless a metric says more.
+
+        Args:
+            sample: Has what the metric needs.
+            assumed: How many sources and claims there will be, and how long they are.
+        """
+        return 1, 1
+
+    def estimated_usage(self, samples: Sequence[EvalSample], assumed: Assumptions) -> EstimatedUsage:
+        """What judging these samples will take; see `Benchmark.estimate`."""
+        prompts = []
+        words, answer, context = (
+            assumed.instruction_characters,
+            assumed.answer_characters,
+            assumed.context_characters(),
+        )
+        for sample in samples:
+            if self.needs_reference_answer and sample.reference_answer is None:
+                continue
+            # A prompt has at least a question in it, and at most everything there is.
+            least = words[0] + len(sample.question)
+            most = words[1] + len(sample.question) + len(sample.reference_answer or "") + answer[1] + context[1]
+            calls = self.estimated_calls(sample, assumed)
+            # A choice that cannot be read off the log-probabilities is asked for once more, in writing.
+            prompts.append(((calls[0], calls[1] * (1 + self._judge.by_logprobs)), (least, most)))
+        prices = [price for _ in range(self._judge.votes) for price in self._judge.prices]
+        found = estimated_usage(self.name, prompts, assumed.reply_characters, prices, assumed)
+        return found if None not in prices else replace(found, unknown="; ".join(self.unpriced()))
 
     def unmeasurable(self, sample: EvalSample, outcome: QueryOutcome) -> Missing | None:
         """Why there is nothing to ask the judge for; None where there is."""

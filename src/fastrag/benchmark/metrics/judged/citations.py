@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from fastrag._support.checks import require_text
 from fastrag._support.concurrency import run_together
 from fastrag._support.extras import import_extra
+from fastrag.benchmark.estimate import Assumptions, Between
 from fastrag.benchmark.judging.judge import Asking, Choice, Judge
 from fastrag.benchmark.judging.opinions import JudgedClaim, Missing, Opinion
 from fastrag.benchmark.metrics.base import QueryOutcome
@@ -38,6 +39,7 @@ or says that the sources or the writer do not hold the answer.\
 """
 
 MAX_SENTENCES = 200
+_SHORTEST_SENTENCE = 20  # characters, for an estimate
 """Most sentences of an answer, and most citations, that are judged: no answer may cost any number of calls."""
 
 _WORD = re.compile(r"\w")
@@ -88,6 +90,8 @@ class _CitationMetric(JudgedMetric):
         MissingDependencyError: The extra ``chunking`` is not installed.
     """
 
+    _calls_per_sentence = 1
+
     def __init__(self, judge: Judge | LLM | Sequence[LLM], *, language: str = "en") -> None:
         super().__init__(judge)
         self._language = require_text("language", language)
@@ -105,6 +109,12 @@ class _CitationMetric(JudgedMetric):
             too_many = f"{len(sentences)} sentences with {citations} citations"
             return Missing("not_measured", f"the answer has {too_many}, more than the {MAX_SENTENCES} that are judged")
         return None
+
+    def estimated_calls(self, sample: EvalSample, assumed: Assumptions) -> Between:
+        """See `JudgedMetric.estimated_calls`."""
+        # At the least no sentence cites anything; at the most all do, and each citation is looked at in turn.
+        sentences = min(MAX_SENTENCES, 1 + assumed.answer_characters[1] // _SHORTEST_SENTENCE)
+        return 0, self._calls_per_sentence * sentences
 
     def _sentences(self, outcome: QueryOutcome) -> list[CitedSentence]:
         return cited_sentences(outcome.answer, len(outcome.sources), language=self._language)
@@ -195,6 +205,7 @@ class CitationPrecision(_CitationMetric):
     """
 
     name = "citation_precision"
+    _calls_per_sentence = 5  # of two citations
 
     async def opinion(self, asking: Asking, sample: EvalSample, outcome: QueryOutcome) -> Opinion:
         """See `JudgedMetric.opinion`."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from fastrag.benchmark.estimate import Assumptions, Between
 from fastrag.benchmark.judging.opinions import Missing
 from fastrag.benchmark.metrics.base import QueryOutcome
 from fastrag.benchmark.metrics.judged.base import JudgedMetric
+from fastrag.benchmark.metrics.judged.checking import calls_of_check
 from fastrag.benchmark.metrics.judged.claims import MAX_TEXT_CHARACTERS, Claims
 from fastrag.benchmark.samples import EvalSample
 
@@ -19,11 +21,29 @@ class ClaimMetric(JudgedMetric):
     needs_sources: bool = False
     """Whether claims are checked against ``outcome.sources``."""
 
+    _texts_read = 1
+    """How many texts claims are taken out of."""
+
+    _checks: tuple[int, int] = (1, 1)
+    """How many checks of claims follow, at least and at most."""
+
+    def estimated_calls(self, sample: EvalSample, assumed: Assumptions) -> Between:
+        """See `JudgedMetric.estimated_calls`."""
+        calls = []
+        for of in (0, 1):
+            source = "x" * max(1, round(assumed.source_characters[of]))
+            sources = [source] * max(1, round(assumed.sources[of])) if self.needs_sources else ["x"]
+            check = calls_of_check(round(assumed.claims[of]), sources, by_logprobs=self._judge.by_logprobs)
+            calls.append(self._texts_read + self._checks[of] * check)
+        return calls[0], calls[1]
+
     def unmeasurable(self, sample: EvalSample, outcome: QueryOutcome) -> Missing | None:
         """Why there is nothing to ask the judge for; None where there is."""
         missing = super().unmeasurable(sample, outcome)
         if missing is not None:
             return missing
+        if len(sample.question) > MAX_TEXT_CHARACTERS:
+            return Missing("not_applicable", _too_long("question", sample.question))
         if self.needs_reference_answer:
             reference = sample.reference_answer or ""
             if not reference.strip():

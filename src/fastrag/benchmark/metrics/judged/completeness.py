@@ -11,7 +11,7 @@ from fastrag.benchmark.judging.opinions import Missing, Opinion
 from fastrag.benchmark.metrics.base import QueryOutcome
 from fastrag.benchmark.metrics.judged.checking import Check, check_each
 from fastrag.benchmark.metrics.judged.claim_metric import ClaimMetric
-from fastrag.benchmark.metrics.judged.claims import MAX_TEXT_CHARACTERS, bounded, share
+from fastrag.benchmark.metrics.judged.claims import bounded, share
 from fastrag.benchmark.metrics.judged.material import MATERIAL, material
 from fastrag.benchmark.samples import EvalSample
 
@@ -94,12 +94,6 @@ class Completeness(ClaimMetric):
     """
 
     name = "completeness"
-
-    def unmeasurable(self, sample: EvalSample, outcome: QueryOutcome) -> Missing | None:
-        """See `JudgedMetric.unmeasurable`."""
-        if len(sample.question) > MAX_TEXT_CHARACTERS:
-            return Missing("not_applicable", f"the question has more than {MAX_TEXT_CHARACTERS:,} characters")
-        return super().unmeasurable(sample, outcome)
 
     async def opinion(self, asking: Asking, sample: EvalSample, outcome: QueryOutcome) -> Opinion:
         """See `JudgedMetric.opinion`."""

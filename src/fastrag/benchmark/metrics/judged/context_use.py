@@ -79,6 +79,7 @@ class ContextUtilization(ClaimMetric):
 
     name = "context_utilization"
     needs_reference_answer = True
+    _checks = (1, 2)
     needs_sources = True
 
     async def opinion(self, asking: Asking, sample: EvalSample, outcome: QueryOutcome) -> Opinion:
@@ -103,6 +104,8 @@ class _OriginMetric(ClaimMetric):
     needs_sources = True
     higher_is_better = False
     _tells_relevant = False
+    _texts_read = 2
+    _checks = (2, 3)
 
     @property
     @abstractmethod

@@ -62,12 +62,14 @@ class AnswerCorrectness(ClaimMetric):
     """
 
     needs_reference_answer = True
+    _texts_read = 2
 
     def __init__(self, judge: Judge | LLM | Sequence[LLM], part: Part = "f1") -> None:
         super().__init__(judge)
         if part not in _NAMES:
             raise ConfigurationError(f"part must be one of {', '.join(map(repr, _NAMES))}, not {part!r}")
         self._part = part
+        self._checks = (2, 2) if part == "f1" else (1, 1)
 
     @property
     def name(self) -> str:

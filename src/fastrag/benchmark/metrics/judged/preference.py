@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from fastrag._support.checks import shown
 from fastrag._support.concurrency import run_together
+from fastrag.benchmark.estimate import Assumptions, Between
 from fastrag.benchmark.judging.judge import Asking, Choice, Judge
 from fastrag.benchmark.judging.opinions import JudgedClaim, Missing, Opinion
 from fastrag.benchmark.metrics.base import QueryOutcome
@@ -95,6 +96,10 @@ class Preference(JudgedMetric):
         if _first_answer(others) is None:
             return Missing("not_applicable", f"the run {self._run!r} {_why_none(others)}")
         return None if outcome.answer.strip() else Missing("not_measured", "the answer is empty")
+
+    def estimated_calls(self, sample: EvalSample, assumed: Assumptions) -> Between:
+        """See `JudgedMetric.estimated_calls`."""
+        return 0, 2  # the same text twice needs no judge
 
     async def opinion(self, asking: Asking, sample: EvalSample, outcome: QueryOutcome) -> Opinion:
         """See `JudgedMetric.opinion`."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from fastrag._support.concurrency import run_together
+from fastrag.benchmark.estimate import Assumptions, Between
 from fastrag.benchmark.judging.judge import Asking, Choice, Judge
 from fastrag.benchmark.judging.opinions import JudgedClaim, Missing, Opinion
 from fastrag.benchmark.metrics.base import QueryOutcome
@@ -127,6 +129,11 @@ class ContextRelevance(JudgedMetric):
     def unmeasurable(self, sample: EvalSample, outcome: QueryOutcome) -> Missing | None:
         """See `JudgedMetric.unmeasurable`."""
         return None if outcome.sources else Missing("not_measured", "no source was retrieved")
+
+    def estimated_calls(self, sample: EvalSample, assumed: Assumptions) -> Between:
+        """See `JudgedMetric.estimated_calls`."""
+        pieces = math.ceil(assumed.source_characters[1] / (PORTION_CHARACTERS - OVERLAP))
+        return assumed.sources[0], assumed.sources[1] * max(1, pieces)
 
     async def opinion(self, asking: Asking, sample: EvalSample, outcome: QueryOutcome) -> Opinion:
         """See `JudgedMetric.opinion`."""
