@@ -40,7 +40,11 @@ async def test_a_refusal_answers_nothing(exact_reader, outcome_of):
     [
         ("p1", " ", Missing("not_measured", "the answer is empty")),
         ("- Hello!", "Hello.", Missing("not_applicable", "the question asks for nothing")),
-        ("p1" * 60_000, "p1", Missing("not_applicable", "the question has more than 100,000 characters")),
+        (
+            "p1" * 60_000,
+            "p1",
+            Missing("not_applicable", "the question has 120,000 characters, more than the 100,000 that are judged"),
+        ),
     ],
 )
 async def test_where_there_is_nothing_to_measure(exact_reader, outcome_of, question, answer, missing):

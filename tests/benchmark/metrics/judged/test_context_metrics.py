@@ -125,6 +125,7 @@ def test_names_and_directions(exact_reader):
         ("hallucination", False),
         ("self_knowledge", False),
     ]
-    assert ContextRecall(judge).higher_is_better and ContextUtilization(judge).higher_is_better
+    assert ContextRecall(judge).higher_is_better
+    assert ContextUtilization(judge).higher_is_better
     with pytest.raises(ConfigurationError, match="part must be one of 'all', 'relevant', 'irrelevant', not 'some'"):
         NoiseSensitivity(judge, "some")
