@@ -39,8 +39,9 @@ or says that the sources or the writer do not hold the answer.\
 """
 
 MAX_SENTENCES = 200
-_SHORTEST_SENTENCE = 20  # characters, for an estimate
 """Most sentences of an answer, and most citations, that are judged: no answer may cost any number of calls."""
+
+_SHORTEST_SENTENCE = 20  # characters, for an estimate
 
 _WORD = re.compile(r"\w")
 
