@@ -4,8 +4,8 @@ import pytest
 
 from fastrag.benchmark.judging.judge import Asking, UnreadableReplyError
 from fastrag.benchmark.metrics.judged import checking, claims
-from fastrag.benchmark.metrics.judged.checking import calls_of_check
 from fastrag.benchmark.metrics.judged.claims import check_claims, extract_claims
+from fastrag.benchmark.metrics.judged.portions import pack
 from fastrag.testing import ScriptedLLM
 
 
@@ -127,7 +127,7 @@ async def test_long_lists_of_sources_and_claims_are_read_whole(exact_reader, mon
         "f6": "supported",
         "f7": "not_found",
     }
-    assert len(reader.llm.prompts) == calls_of_check(len(asked), sources, by_logprobs=by_logprobs) > 3
+    assert len(reader.llm.prompts) == (7 if by_logprobs else 3) * len(pack(sources, 40, 8)) > 20
     if not by_logprobs:
         assert {claim.text: claim.sources for claim in judged} == {
             "f1": (1, 6),

@@ -118,12 +118,6 @@ async def check_each(
     return [_combined(check, item, findings[key_of(item)]) for item in items]
 
 
-def calls_of_check(items: int, sources: Sequence[str], *, by_logprobs: bool = False, apart: bool = False) -> int:
-    """How many calls `check_each` makes of so many different items."""
-    batches = items if by_logprobs else -(-items // ITEMS_PER_CALL)
-    return batches * len(pack(sources, PORTION_CHARACTERS, OVERLAP, apart=apart))
-
-
 def _combined(check: Check, item: str, findings: Sequence[_Finding]) -> JudgedClaim:
     given = {finding.verdict for finding in findings}
     verdict = next((word for word in check.verdicts if word in given), check.verdicts[-1])

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from fastrag.benchmark.estimate import Assumptions, Between
 from fastrag.benchmark.judging.opinions import Missing
 from fastrag.benchmark.metrics.base import QueryOutcome
 from fastrag.benchmark.metrics.judged.base import JudgedMetric
-from fastrag.benchmark.metrics.judged.checking import calls_of_check
+from fastrag.benchmark.metrics.judged.claim_calls import calls_of_checking
 from fastrag.benchmark.metrics.judged.claims import MAX_TEXT_CHARACTERS, Claims
 from fastrag.benchmark.samples import EvalSample
+from fastrag.document import Document
 
 NO_CLAIMS = Missing("not_measured", "the answer makes no claims")
 NO_REFERENCE_CLAIMS = Missing("not_applicable", "the reference_answer makes no claims")
 NOT_IN_SOURCES = Missing("not_measured", "the sources support no claim of the reference_answer")
+
+
+_ANY_OUTCOME = QueryOutcome("It rains.", [Document("weather", "It rains.")], 0.0)
 
 
 class ClaimMetric(JudgedMetric):
@@ -21,21 +27,19 @@ class ClaimMetric(JudgedMetric):
     needs_sources: bool = False
     """Whether claims are checked against ``outcome.sources``."""
 
-    _texts_read = 1
-    """How many texts claims are taken out of."""
-
-    _checks: tuple[int, int] = (1, 1)
-    """How many checks of claims follow, at least and at most."""
-
     def estimated_calls(self, sample: EvalSample, assumed: Assumptions) -> Between:
         """See `JudgedMetric.estimated_calls`."""
-        calls = []
-        for of in (0, 1):
-            source = "x" * max(1, round(assumed.source_characters[of]))
-            sources = [source] * max(1, round(assumed.sources[of])) if self.needs_sources else ["x"]
-            check = calls_of_check(round(assumed.claims[of]), sources, by_logprobs=self._judge.by_logprobs)
-            calls.append(self._texts_read + self._checks[of] * check)
-        return calls[0], calls[1]
+        if self.unmeasurable(sample, _ANY_OUTCOME) is not None:
+            return 0, 0
+        steps = self._steps(sample, assumed)
+        without_answer = self.needs_answer and assumed.answer_characters[0] == 0
+        without_sources = self.needs_sources and assumed.context_characters()[0] == 0
+        least = 0 if without_answer or without_sources else sum(step[0] for step in steps)
+        return least, sum(step[1] for step in steps)
+
+    @abstractmethod
+    def _steps(self, sample: EvalSample, assumed: Assumptions) -> list[Between]:
+        """How many calls each step of an opinion takes, at least and at most."""
 
     def unmeasurable(self, sample: EvalSample, outcome: QueryOutcome) -> Missing | None:
         """Why there is nothing to ask the judge for; None where there is."""
@@ -58,6 +62,20 @@ class ClaimMetric(JudgedMetric):
         if self.needs_sources and not any(source.text.strip() for source in outcome.sources):
             return Missing("not_measured", "no source was retrieved")
         return None
+
+    def _calls_against_sources(self, assumed: Assumptions, *, apart: bool = False) -> Between:
+        by_logprobs = self._judge.by_logprobs
+        return calls_of_checking(
+            assumed.claims, assumed.sources, assumed.source_characters, by_logprobs=by_logprobs, apart=apart
+        )
+
+    def _calls_against_text(self, assumed: Assumptions, characters: Between) -> Between:
+        return calls_of_checking(assumed.claims, (1, 1), characters, by_logprobs=self._judge.by_logprobs)
+
+
+def reference_characters(sample: EvalSample) -> Between:
+    """The length of the reference answer, as an estimate wants it."""
+    return (len(sample.reference_answer or ""),) * 2
 
 
 def texts_of(outcome: QueryOutcome) -> list[str]:

@@ -6,10 +6,12 @@ from typing import Literal
 
 import msgspec
 
+from fastrag.benchmark.estimate import Assumptions, Between
 from fastrag.benchmark.judging.judge import Asking
 from fastrag.benchmark.judging.opinions import Missing, Opinion
 from fastrag.benchmark.metrics.base import QueryOutcome
 from fastrag.benchmark.metrics.judged.checking import Check, check_each
+from fastrag.benchmark.metrics.judged.claim_calls import calls_of_checking
 from fastrag.benchmark.metrics.judged.claim_metric import ClaimMetric
 from fastrag.benchmark.metrics.judged.claims import bounded, share
 from fastrag.benchmark.metrics.judged.material import MATERIAL, material
@@ -94,6 +96,12 @@ class Completeness(ClaimMetric):
     """
 
     name = "completeness"
+
+    def _steps(self, sample: EvalSample, assumed: Assumptions) -> list[Between]:
+        # A question's parts are about as many as an answer's claims at most, and there is one at least.
+        parts = min(1, assumed.claims[0]), assumed.claims[1]
+        checked = calls_of_checking(parts, (1, 1), assumed.answer_characters, by_logprobs=self._judge.by_logprobs)
+        return [(1, 1), checked]
 
     async def opinion(self, asking: Asking, sample: EvalSample, outcome: QueryOutcome) -> Opinion:
         """See `JudgedMetric.opinion`."""

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from fastrag.benchmark.estimate import Assumptions, Between
 from fastrag.benchmark.judging.judge import Asking
 from fastrag.benchmark.judging.opinions import Opinion
 from fastrag.benchmark.metrics.base import QueryOutcome
-from fastrag.benchmark.metrics.judged.claim_metric import NO_REFERENCE_CLAIMS, ClaimMetric, texts_of
+from fastrag.benchmark.metrics.judged.claim_calls import calls_of_extracting
+from fastrag.benchmark.metrics.judged.claim_metric import (
+    NO_REFERENCE_CLAIMS,
+    ClaimMetric,
+    reference_characters,
+    texts_of,
+)
 from fastrag.benchmark.metrics.judged.claims import check_claims, extract_claims, share
 from fastrag.benchmark.samples import EvalSample
 
@@ -39,6 +46,9 @@ class ContextRecall(ClaimMetric):
     needs_answer = False
     needs_reference_answer = True
     needs_sources = True
+
+    def _steps(self, sample: EvalSample, assumed: Assumptions) -> list[Between]:
+        return [calls_of_extracting(reference_characters(sample)), self._calls_against_sources(assumed)]
 
     async def opinion(self, asking: Asking, sample: EvalSample, outcome: QueryOutcome) -> Opinion:
         """See `JudgedMetric.opinion`."""

@@ -27,15 +27,18 @@ from collections.abc import Collection, Sequence
 from typing import Literal
 
 from fastrag._support.concurrency import run_together
+from fastrag.benchmark.estimate import Assumptions, Between
 from fastrag.benchmark.judging.judge import Asking, Judge
 from fastrag.benchmark.judging.opinions import JudgedClaim, Opinion
 from fastrag.benchmark.metrics.base import QueryOutcome
+from fastrag.benchmark.metrics.judged.claim_calls import calls_of_extracting
 from fastrag.benchmark.metrics.judged.claim_metric import (
     NO_CLAIMS,
     NO_REFERENCE_CLAIMS,
     NOT_IN_SOURCES,
     ClaimMetric,
     notes,
+    reference_characters,
     texts_of,
 )
 from fastrag.benchmark.metrics.judged.claims import check_claims, extract_claims, share
@@ -79,8 +82,15 @@ class ContextUtilization(ClaimMetric):
 
     name = "context_utilization"
     needs_reference_answer = True
-    _checks = (1, 2)
     needs_sources = True
+
+    def _steps(self, sample: EvalSample, assumed: Assumptions) -> list[Between]:
+        used = self._calls_against_text(assumed, assumed.answer_characters)
+        return [
+            calls_of_extracting(reference_characters(sample)),
+            self._calls_against_sources(assumed),
+            (0, used[1]),  # not where the sources hold nothing of the reference
+        ]
 
     async def opinion(self, asking: Asking, sample: EvalSample, outcome: QueryOutcome) -> Opinion:
         """See `JudgedMetric.opinion`."""
@@ -104,13 +114,22 @@ class _OriginMetric(ClaimMetric):
     needs_sources = True
     higher_is_better = False
     _tells_relevant = False
-    _texts_read = 2
-    _checks = (2, 3)
 
     @property
     @abstractmethod
     def _counted(self) -> str:
         """The verdict."""
+
+    def _steps(self, sample: EvalSample, assumed: Assumptions) -> list[Between]:
+        answer, reference = assumed.answer_characters, reference_characters(sample)
+        apart = self._tells_relevant and self._judge.by_logprobs
+        against_sources = self._calls_against_sources(assumed, apart=apart)
+        return [
+            calls_of_extracting(answer),
+            calls_of_extracting(reference),
+            self._calls_against_text(assumed, reference),
+            *[against_sources] * (2 if self._tells_relevant else 1),
+        ]
 
     async def opinion(self, asking: Asking, sample: EvalSample, outcome: QueryOutcome) -> Opinion:
         """See `JudgedMetric.opinion`."""

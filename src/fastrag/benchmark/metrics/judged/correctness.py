@@ -6,10 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from fastrag._support.concurrency import run_together
+from fastrag.benchmark.estimate import Assumptions, Between
 from fastrag.benchmark.judging.judge import Asking, Judge
 from fastrag.benchmark.judging.opinions import JudgedClaim, Opinion
 from fastrag.benchmark.metrics.base import QueryOutcome
-from fastrag.benchmark.metrics.judged.claim_metric import NO_CLAIMS, NO_REFERENCE_CLAIMS, ClaimMetric, notes
+from fastrag.benchmark.metrics.judged.claim_calls import calls_of_extracting
+from fastrag.benchmark.metrics.judged.claim_metric import (
+    NO_CLAIMS,
+    NO_REFERENCE_CLAIMS,
+    ClaimMetric,
+    notes,
+    reference_characters,
+)
 from fastrag.benchmark.metrics.judged.claims import check_claims, extract_claims, share
 from fastrag.benchmark.samples import EvalSample
 from fastrag.errors import ConfigurationError
@@ -62,19 +70,26 @@ class AnswerCorrectness(ClaimMetric):
     """
 
     needs_reference_answer = True
-    _texts_read = 2
 
     def __init__(self, judge: Judge | LLM | Sequence[LLM], part: Part = "f1") -> None:
         super().__init__(judge)
         if part not in _NAMES:
             raise ConfigurationError(f"part must be one of {', '.join(map(repr, _NAMES))}, not {part!r}")
         self._part = part
-        self._checks = (2, 2) if part == "f1" else (1, 1)
 
     @property
     def name(self) -> str:
         """``answer_correctness``, with ``_precision`` or ``_recall`` after it where it is that."""
         return _NAMES[self._part]
+
+    def _steps(self, sample: EvalSample, assumed: Assumptions) -> list[Between]:
+        answer, reference = assumed.answer_characters, reference_characters(sample)
+        checks = {
+            "precision": self._calls_against_text(assumed, reference),
+            "recall": self._calls_against_text(assumed, answer),
+        }
+        taken = [calls for part, calls in checks.items() if self._part in (part, "f1")]
+        return [calls_of_extracting(answer), calls_of_extracting(reference), *taken]
 
     async def opinion(self, asking: Asking, sample: EvalSample, outcome: QueryOutcome) -> Opinion:
         """See `JudgedMetric.opinion`."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from fastrag.benchmark.estimate import Assumptions, Between
 from fastrag.benchmark.judging.judge import Asking
 from fastrag.benchmark.judging.opinions import Opinion
 from fastrag.benchmark.metrics.base import QueryOutcome
+from fastrag.benchmark.metrics.judged.claim_calls import calls_of_extracting
 from fastrag.benchmark.metrics.judged.claim_metric import NO_CLAIMS, ClaimMetric, texts_of
 from fastrag.benchmark.metrics.judged.claims import check_claims, extract_claims, share
 from fastrag.benchmark.samples import EvalSample
@@ -44,6 +46,9 @@ class Faithfulness(ClaimMetric):
 
     name = "faithfulness"
     needs_sources = True
+
+    def _steps(self, sample: EvalSample, assumed: Assumptions) -> list[Between]:
+        return [calls_of_extracting(assumed.answer_characters), self._calls_against_sources(assumed)]
 
     async def opinion(self, asking: Asking, sample: EvalSample, outcome: QueryOutcome) -> Opinion:
         """See `JudgedMetric.opinion`."""
