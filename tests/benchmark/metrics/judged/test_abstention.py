@@ -6,6 +6,7 @@ import pytest
 
 from fastrag import demo
 from fastrag.benchmark import EvalSample, QueryOutcome
+from fastrag.benchmark.estimate import Assumptions
 from fastrag.benchmark.metric_ranges import range_of
 from fastrag.benchmark.metrics.judged import Abstention
 from fastrag.benchmark.metrics.judged.abstention import is_answerable
@@ -91,3 +92,9 @@ async def test_mistakes():
 def test_needs_and_range():
     assert Abstention.needs_answer
     assert range_of("abstention") == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("said", "least", "calls"), [(None, 50, (0, 0)), (True, 50, (1, 1)), (False, 0, (0, 1))])
+def test_the_estimate_of_calls(said, least, calls):
+    assumed = Assumptions(answer_characters=(least, 100))
+    assert Abstention(judge("refuses")).estimated_calls(sample(said), assumed) == calls

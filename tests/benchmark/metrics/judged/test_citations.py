@@ -7,6 +7,7 @@ import pytest
 
 from fastrag import Document
 from fastrag.benchmark import EvalSample, QueryOutcome
+from fastrag.benchmark.estimate import Assumptions
 from fastrag.benchmark.metric_ranges import range_of
 from fastrag.benchmark.metrics.judged import CitationPrecision, CitationRecall
 from fastrag.benchmark.metrics.judged.citations import MAX_SENTENCES, cited_sentences
@@ -140,3 +141,19 @@ def test_needs_ranges_and_arguments(metric):
     assert range_of(made.name) == (0.0, 1.0)
     with pytest.raises(ConfigurationError, match="language"):
         metric(judge({}), language="")
+
+
+async def test_the_estimate_of_calls_holds():
+    assumed = Assumptions(answer_characters=(40, 60), sources=(3, 3))
+    answer = outcome("A is [1, 2, 3]. B is [1, 2, 3]. C is [1, 2, 3].")
+    # The others support each without it, and it does not alone: the most calls there can be.
+    supports = {f"{letter} is.": [{1, 2}, {1, 3}, {2, 3}] for letter in "ABC"}
+    for metric, calls in ((CitationRecall, 3), (CitationPrecision, 3 * (1 + 2 * 3))):
+        llm = judge(supports)
+        await metric(llm).score(SAMPLE, answer)
+        least, most = metric(llm).estimated_calls(SAMPLE, assumed)
+        assert len(llm.prompts) == calls
+        assert least <= calls <= most
+    endless = Assumptions(answer_characters=(0, 10**9), sources=(0, 50))
+    assert CitationRecall(judge({})).estimated_calls(SAMPLE, endless) == (0, MAX_SENTENCES)
+    assert CitationPrecision(judge({})).estimated_calls(SAMPLE, endless) == (0, 3 * MAX_SENTENCES)

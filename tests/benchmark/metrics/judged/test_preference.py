@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastrag.benchmark import EvalSample, Outcome, Outcomes, QueryOutcome
+from fastrag.benchmark.estimate import Assumptions
 from fastrag.benchmark.metric_ranges import range_of
 from fastrag.benchmark.metrics.judged import Preference
 from fastrag.errors import ConfigurationError
@@ -124,3 +125,8 @@ def test_name_range_and_arguments():
     assert range_of(name) == (0.0, 1.0)
     with pytest.raises(ConfigurationError, match="read_outcomes"):
         Preference(ScriptedLLM([]), "old.json")
+
+
+@pytest.mark.parametrize(("over", "calls"), [(run("Hot."), (0, 2)), (run(None), (0, 0))])
+def test_the_estimate_of_calls(over, calls):
+    assert Preference(ScriptedLLM([]), over).estimated_calls(EvalSample(QUESTION), Assumptions()) == calls

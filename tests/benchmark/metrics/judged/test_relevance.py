@@ -7,6 +7,7 @@ import pytest
 
 from fastrag import Document
 from fastrag.benchmark import EvalSample, QueryOutcome
+from fastrag.benchmark.estimate import Assumptions
 from fastrag.benchmark.judging.judge import Judge
 from fastrag.benchmark.metric_ranges import range_of
 from fastrag.benchmark.metrics.judged import AnswerRelevance, ContextRelevance
@@ -116,3 +117,14 @@ def test_needs_and_ranges():
     assert (AnswerRelevance.needs_answer, ContextRelevance.needs_answer) == (True, False)
     for metric in (AnswerRelevance(ScriptedLLM([])), *(ContextRelevance(ScriptedLLM([]), graded=g) for g in (0, 1))):
         assert range_of(metric.name) == (0.0, 1.0)
+
+
+async def test_the_estimate_of_calls_holds():
+    assumed = Assumptions(sources=(2, 5), source_characters=(1, 100))
+    assert ContextRelevance(ScriptedLLM([])).estimated_calls(SAMPLE, assumed) == (2, 5)
+    assert AnswerRelevance(ScriptedLLM([])).estimated_calls(SAMPLE, assumed) == (1, 1)
+    assumed = Assumptions(sources=(1, 1), source_characters=(2 * PORTION_CHARACTERS, 2 * PORTION_CHARACTERS))
+    least, most = ContextRelevance(ScriptedLLM([])).estimated_calls(SAMPLE, assumed)
+    llm = by_source(GRADES)
+    await ContextRelevance(llm).score(SAMPLE, outcome(sources=["delta " * (PORTION_CHARACTERS // 3)]))
+    assert least <= len(llm.prompts) <= most

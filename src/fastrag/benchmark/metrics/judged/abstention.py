@@ -111,7 +111,9 @@ class Abstention(JudgedMetric):
 
     def estimated_calls(self, sample: EvalSample, assumed: Assumptions) -> Between:
         """See `JudgedMetric.estimated_calls`."""
-        return 0 if assumed.answer_characters[0] == 0 else 1, 1
+        if self._answerable(sample) is None:
+            return 0, 0
+        return (1 if assumed.answer_characters[0] else 0), 1
 
     async def opinion(self, asking: Asking, sample: EvalSample, outcome: QueryOutcome) -> Opinion:
         """See `JudgedMetric.opinion`."""

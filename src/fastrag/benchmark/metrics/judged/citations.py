@@ -91,8 +91,6 @@ class _CitationMetric(JudgedMetric):
         MissingDependencyError: The extra ``chunking`` is not installed.
     """
 
-    _calls_per_sentence = 1
-
     def __init__(self, judge: Judge | LLM | Sequence[LLM], *, language: str = "en") -> None:
         super().__init__(judge)
         self._language = require_text("language", language)
@@ -110,12 +108,6 @@ class _CitationMetric(JudgedMetric):
             too_many = f"{len(sentences)} sentences with {citations} citations"
             return Missing("not_measured", f"the answer has {too_many}, more than the {MAX_SENTENCES} that are judged")
         return None
-
-    def estimated_calls(self, sample: EvalSample, assumed: Assumptions) -> Between:
-        """See `JudgedMetric.estimated_calls`."""
-        # At the least no sentence cites anything; at the most all do, and each citation is looked at in turn.
-        sentences = min(MAX_SENTENCES, 1 + assumed.answer_characters[1] // _SHORTEST_SENTENCE)
-        return 0, self._calls_per_sentence * sentences
 
     def _sentences(self, outcome: QueryOutcome) -> list[CitedSentence]:
         return cited_sentences(outcome.answer, len(outcome.sources), language=self._language)
@@ -157,6 +149,10 @@ class CitationRecall(_CitationMetric):
     """
 
     name = "citation_recall"
+
+    def estimated_calls(self, sample: EvalSample, assumed: Assumptions) -> Between:
+        """See `JudgedMetric.estimated_calls`."""
+        return (1 if assumed.answer_characters[0] and assumed.sources[0] else 0), _most_sentences(assumed)
 
     async def opinion(self, asking: Asking, sample: EvalSample, outcome: QueryOutcome) -> Opinion:
         """See `JudgedMetric.opinion`."""
@@ -206,7 +202,13 @@ class CitationPrecision(_CitationMetric):
     """
 
     name = "citation_precision"
-    _calls_per_sentence = 5  # of two citations
+
+    def estimated_calls(self, sample: EvalSample, assumed: Assumptions) -> Between:
+        """See `JudgedMetric.estimated_calls`."""
+        sentences = _most_sentences(assumed)
+        # A sentence's only citation takes no further calls.
+        further = 2 * min(sentences * assumed.sources[1], MAX_SENTENCES) if assumed.sources[1] > 1 else 0
+        return 0, sentences + further
 
     async def opinion(self, asking: Asking, sample: EvalSample, outcome: QueryOutcome) -> Opinion:
         """See `JudgedMetric.opinion`."""
@@ -218,6 +220,10 @@ class CitationPrecision(_CitationMetric):
         )
         claims = tuple(claim for claims in judged for claim in claims)
         return Opinion(sum(claim.verdict == "needed" for claim in claims) / len(claims), claims=claims)
+
+
+def _most_sentences(assumed: Assumptions) -> float:
+    return min(MAX_SENTENCES, 1 + assumed.answer_characters[1] // _SHORTEST_SENTENCE)
 
 
 async def _judge_sentence(

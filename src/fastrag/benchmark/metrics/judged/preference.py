@@ -99,7 +99,8 @@ class Preference(JudgedMetric):
 
     def estimated_calls(self, sample: EvalSample, assumed: Assumptions) -> Between:
         """See `JudgedMetric.estimated_calls`."""
-        return 0, 2  # the same text twice needs no judge
+        asked = _first_answer(self._others.get(sample.question, [])) is not None
+        return 0, 2 if asked else 0  # the same text twice needs no judge
 
     async def opinion(self, asking: Asking, sample: EvalSample, outcome: QueryOutcome) -> Opinion:
         """See `JudgedMetric.opinion`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from fastrag._support.concurrency import run_together
@@ -12,6 +11,7 @@ from fastrag.benchmark.judging.opinions import JudgedClaim, Missing, Opinion
 from fastrag.benchmark.metrics.base import QueryOutcome
 from fastrag.benchmark.metrics.judged.base import JudgedMetric
 from fastrag.benchmark.metrics.judged.checking import AT_ONCE, OVERLAP, PORTION_CHARACTERS
+from fastrag.benchmark.metrics.judged.claim_calls import calls_of_checking
 from fastrag.benchmark.metrics.judged.material import MATERIAL, material
 from fastrag.benchmark.metrics.judged.portions import cut
 from fastrag.benchmark.samples import EvalSample
@@ -132,8 +132,7 @@ class ContextRelevance(JudgedMetric):
 
     def estimated_calls(self, sample: EvalSample, assumed: Assumptions) -> Between:
         """See `JudgedMetric.estimated_calls`."""
-        pieces = math.ceil(assumed.source_characters[1] / (PORTION_CHARACTERS - OVERLAP))
-        return assumed.sources[0], assumed.sources[1] * max(1, pieces)
+        return calls_of_checking((1, 1), assumed.sources, assumed.source_characters, by_logprobs=False, apart=True)
 
     async def opinion(self, asking: Asking, sample: EvalSample, outcome: QueryOutcome) -> Opinion:
         """See `JudgedMetric.opinion`."""
