@@ -16,6 +16,7 @@ from fastrag.benchmark.judging.opinions import (
     JudgedClaim,
     Judgement,
     Judgements,
+    Missing,
     Opinion,
     read_judgements,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "Metric",
     "MetricComparison",
     "MetricEvidence",
+    "Missing",
     "Opinion",
     "Outcome",
     "Outcomes",

@@ -1,5 +1,6 @@
 """Metrics that ask a language model."""
 
+from fastrag.benchmark.judging.judge import Asking, Judge
 from fastrag.benchmark.metrics.judged.abstention import Abstention
 from fastrag.benchmark.metrics.judged.base import JudgedMetric
 from fastrag.benchmark.metrics.judged.citations import CitationPrecision, CitationRecall
@@ -21,6 +22,7 @@ __all__ = [
     "Abstention",
     "AnswerCorrectness",
     "AnswerRelevance",
+    "Asking",
     "CitationPrecision",
     "CitationRecall",
     "Completeness",
@@ -29,6 +31,7 @@ __all__ = [
     "ContextUtilization",
     "Faithfulness",
     "Hallucination",
+    "Judge",
     "JudgedMetric",
     "NoiseSensitivity",
     "Preference",
