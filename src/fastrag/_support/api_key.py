@@ -12,6 +12,8 @@ from fastrag.errors import ConfigurationError, FastRAGError
 KeySource = str | Callable[[], str]
 """A key, or a function that gives it whenever it is needed."""
 
+_SHORTEST_SECRET = 8
+
 
 class ApiKey:
     """The key of a client.
@@ -60,9 +62,13 @@ class ApiKey:
         return self._keep(key)
 
     def hidden(self, words: str) -> str:
-        """``words`` with three asterisks for each key in them."""
+        """``words`` with three asterisks for each key in them.
+
+        What is shorter than 8 characters is no secret, but a word that stands for one: ``none``, ``test``.
+        """
         for key in self._seen:
-            words = words.replace(key, "***")
+            if len(key) >= _SHORTEST_SECRET:
+                words = words.replace(key, "***")
         return words
 
     def _keep(self, key: str) -> str:

@@ -115,7 +115,7 @@ class AnthropicLLM(ServedLLM):
             max_concurrency=max_concurrency,
             options=options,
         )
-        self._transform_schema = import_extra("anthropic", extra="anthropic", purpose="AnthropicLLM").transform_schema
+        self._sdk = import_extra("anthropic", extra="anthropic", purpose="AnthropicLLM")
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Answer ``prompt`` in one piece.
@@ -149,7 +149,12 @@ class AnthropicLLM(ServedLLM):
         """
 
         async def send(client: Any, request: dict[str, Any]) -> Any:
-            return await client.messages.create(**request, stream=True)
+            # Not by `messages.create`, whose objects have made numbers of what the server said: of "7" or true.
+            body = {name: value for name, value in request.items() if name != "extra_body"}
+            body |= request["extra_body"] | {"stream": True}
+            return await client.post(
+                "/v1/messages", body=body, cast_to=object, stream=True, stream_cls=self._sdk.AsyncStream[object]
+            )
 
         stream = await self._sent(prompt, self._wishes(prompt), send)
         texts: list[str] = []
@@ -183,7 +188,7 @@ class AnthropicLLM(ServedLLM):
         if prompt.schema is None:
             return None
         try:
-            return {"type": "json_schema", "schema": self._transform_schema(dict(prompt.schema))}
+            return {"type": "json_schema", "schema": self._sdk.transform_schema(dict(prompt.schema))}
         except (ValueError, TypeError, AttributeError, AssertionError):
             return None
 

@@ -49,7 +49,6 @@ class ServedLLM(LLM):
         options: Mapping[str, Any] | None,
     ) -> None:
         self._model = require_text("model", model)
-        self._kind = kind
         self._parameters: dict[str, Any] = {"model": model}
         if temperature is not None:
             if isinstance(temperature, bool) or not isinstance(temperature, int | float):
@@ -61,7 +60,7 @@ class ServedLLM(LLM):
             self._parameters["max_tokens"] = require_positive_int("max_tokens", max_tokens)
         self._options = dict(options or {})
         try:
-            self._id = json.dumps(self._parameters | self._options, sort_keys=True, allow_nan=False)
+            parameters = json.dumps(self._parameters | self._options, sort_keys=True, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
             raise ConfigurationError(f"options must be what JSON can hold: {error}") from error
         self._connection = SDKConnection(
@@ -73,6 +72,11 @@ class ServedLLM(LLM):
             max_retries=max_retries,
             max_reply_bytes=MAX_REPLY_BYTES,
         )
+        self._id = f"{kind}:{self._connection.place}:{parameters}"
+        if self._connection.key.hidden(self._id) != self._id:
+            raise ConfigurationError(
+                "the key stands in base_url or options, which are kept and shown: only give api_key"
+            )
         self._pace = Pace(self._connection.place, max_concurrency)
         # What this server was found to take, and to refuse: a kind of thing, or only one thing of that kind.
         self._taken: set[str] = set()
@@ -85,7 +89,7 @@ class ServedLLM(LLM):
     @property
     def id(self) -> str:
         """See `LLM.id`."""
-        return self._connection.key.hidden(f"{self._kind}:{self._connection.place}:{self._id}")
+        return self._id
 
     @property
     def model(self) -> str:
@@ -173,8 +177,9 @@ class ServedLLM(LLM):
                 count += 1
                 try:
                     # The SDK builds its objects without checking them.
-                    yield msgspec.convert(chunk.to_dict(warnings=False), type=form)
-                except (msgspec.ValidationError, AttributeError) as error:
+                    piece = chunk.to_dict(warnings=False) if hasattr(chunk, "to_dict") else chunk
+                    yield msgspec.convert(piece, type=form)
+                except msgspec.ValidationError as error:
                     place = self._connection.place
                     raise MalformedReplyError(f"{place} sent a piece of another form: {error}") from error
             if count == 0:
