@@ -7,7 +7,8 @@ import pytest
 
 import fastrag
 
-HEAVY = {"torch", "pandas", "pyarrow", "scipy", "lancedb", "tantivy", "fastembed", "onnxruntime", "openai", "numpy"}
+HEAVY = {"torch", "pandas", "pyarrow", "scipy", "lancedb", "tantivy", "fastembed", "onnxruntime", "numpy"}
+HEAVY |= {"openai", "anthropic"}
 
 
 def modules_after(statement):

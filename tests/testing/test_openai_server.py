@@ -111,3 +111,45 @@ def test_has_an_address_only_while_it_runs() -> None:
     server = OpenAICompatibleServer()
     with pytest.raises(RuntimeError, match="only inside"):
         _ = server.base_url
+
+
+def test_more_than_its_capacity_is_refused() -> None:
+    def answer(_: Any) -> str:
+        answering.set()
+        assert refused.wait(10)
+        return "late"
+
+    answering, refused = threading.Event(), threading.Event()
+    with OpenAICompatibleServer(answer, capacity=1, retry_after_s=7) as server:
+        first = threading.Thread(target=post, args=(server, "/chat/completions", CHAT))
+        first.start()
+        assert answering.wait(10)
+        with pytest.raises(urllib.error.HTTPError, match="429") as caught:
+            post(server, "/chat/completions", CHAT)
+        refused.set()
+        first.join()
+        assert json.loads(post(server, "/chat/completions", CHAT))["choices"]
+    assert caught.value.headers["Retry-After"] == "7"
+
+
+def test_an_unsupported_parameter_is_refused() -> None:
+    with OpenAICompatibleServer(unsupported=["response_format"]) as server:
+        with pytest.raises(urllib.error.HTTPError, match="400"):
+            post(server, "/chat/completions", CHAT | {"response_format": {}})
+        assert post(server, "/chat/completions", CHAT)
+
+
+def test_log_probabilities_are_told_to_whom_asks_and_as_many_as_asked_for() -> None:
+    with OpenAICompatibleServer("Yes", first_token={"No": -2.0, "Yes": -0.2, "So": -9.0}) as server:
+        plain = json.loads(post(server, "/chat/completions", CHAT))
+        told = json.loads(post(server, "/chat/completions", CHAT | {"logprobs": True, "top_logprobs": 2}))
+    assert "logprobs" not in plain["choices"][0]
+    first = told["choices"][0]["logprobs"]["content"][0]
+    assert [alternative["token"] for alternative in first["top_logprobs"]] == ["Yes", "No"]
+
+
+def test_a_reply_may_drip() -> None:
+    with OpenAICompatibleServer("two words") as server:
+        server.fail_next(Fault.dripping(0.0001), Fault.dripping(0.0001))
+        assert json.loads(post(server, "/chat/completions", CHAT))["choices"]
+        assert post(server, "/chat/completions", CHAT | {"stream": True}).endswith(b"data: [DONE]\n\n")
