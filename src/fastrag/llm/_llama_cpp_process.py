@@ -34,7 +34,10 @@ def main() -> None:
     params.cache_prompt = False  # what was computed in other company gives other last digits, and so other answers
     if settings["threads"] is not None:
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings["threads"]
-    server = xllamacpp.Server(params)
+    try:
+        server = xllamacpp.Server(params)
+    except RuntimeError as error:
+        sys.exit(str(error))
     print(server.listening_address, flush=True)  # noqa: T201 - what the parent waits for
 
     # A fork of the parent may hold the other end of stdin open; then only the changed parent tells.

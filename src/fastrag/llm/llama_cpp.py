@@ -23,7 +23,7 @@ from fastrag.errors import ConfigurationError, MissingDependencyError, ModelErro
 from fastrag.llm.gguf import default_gguf_path, how_to_get
 
 _LOOK_EVERY_S = 0.05
-_SHOWN = 400  # characters of the server's own messages that go into an error; the first tell most
+_SHOWN = 800  # characters of the server's own messages that go into an error; the first tell most
 
 
 @dataclass(frozen=True, slots=True)
