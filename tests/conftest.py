@@ -1,5 +1,6 @@
 """Fixtures that several rooms' tests share."""
 
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -27,3 +28,17 @@ def judges_cache(tmp_path_factory, monkeypatch) -> Path:
     monkeypatch.setattr("fastrag.llm.cache.default_cache_path", lambda: path)
     monkeypatch.setattr("fastrag.benchmark.judging.judge.default_cache_path", lambda: path)
     return path
+
+
+@pytest.fixture(scope="session")
+def llama_cpp():
+    """The small language model on one core, for tests marked ``llm``; or a skipped test."""
+    from fastrag.llm.gguf import default_gguf_path
+    from fastrag.llm.llama_cpp import LlamaCppServer
+
+    if importlib.util.find_spec("xllamacpp") is None:
+        pytest.skip("xllamacpp is not installed: pip install 'fastrag[llama-cpp]'")
+    if not default_gguf_path().is_file():
+        pytest.skip("the language model is not there: run scripts/fetch_llm.py")
+    with LlamaCppServer(threads=1) as server:
+        yield server

@@ -236,10 +236,29 @@ async def _flips(llm):
     return lines, everything
 
 
+def _printed(capsys, model, lines):
+    with capsys.disabled():
+        sys.stdout.write("\n".join(["", f"flip rates of {model}:", *lines, ""]))
+
+
+@pytest.mark.llm
+@pytest.mark.timeout(1800)
+async def test_the_attacks_reach_a_model_on_this_machine(llama_cpp, capsys):
+    """Plumbing only: what a model of 135 million parameters says, attacked or not, proves nothing about judges."""
+    llm = OpenAICompatibleLLM(llama_cpp.model, base_url=llama_cpp.base_url, max_tokens=120, timeout_s=600)
+    chosen = [attack for attack in attacks("fully") if attack.name in ("order", "guessed marks")]
+    metric = METRICS["answer_relevance"](Judge(llm, by_logprobs=True, cache=False))
+    trials = await attack_metric(metric, SAMPLE, OUTCOME, [*chosen, CONTROL], places=["answer"])
+    await llm.close()
+    assert [trial.attack for trial in trials] == ["order", "guessed marks", "control"]
+    assert all(score is None or 0 <= score <= 1 for trial in trials for score in (trial.before, trial.after))
+    _printed(capsys, llama_cpp.model, [f"{trial.attack}: {trial.before} -> {trial.after}" for trial in trials])
+
+
 @pytest.mark.llm
 @pytest.mark.timeout(7200)
-async def test_flip_rate_of_a_model(capsys):
-    """Measure, and print, how often a real model obeys what it reads between marks.
+async def test_flip_rate_of_a_judge(capsys):
+    """Measure, and print, how often the judge that the environment names obeys what it reads between marks.
 
     Nothing is asserted of the rate: it is a property of the model, and no model is immune.
     """
@@ -249,6 +268,5 @@ async def test_flip_rate_of_a_model(capsys):
     llm = OpenAICompatibleLLM(model, base_url=base_url, api_key=os.environ.get("FASTRAG_JUDGE_API_KEY", "none"))
     lines, trials = await _flips(llm)
     await llm.close()
-    with capsys.disabled():
-        sys.stdout.write("\n".join(["", f"flip rates of {model}:", *lines, ""]))
+    _printed(capsys, model, lines)
     assert trials
