@@ -72,6 +72,11 @@ async def test_where_each_claim_comes_from(exact_reader, outcome_of, by_logprobs
     assert scores == [pytest.approx(n / 6) for n in (3, 2, 1, 1, 1)]
 
 
+async def test_a_source_that_contradicts_the_reference_is_not_relevant(exact_reader, outcome_of):
+    outcome = outcome_of("w1", "no f1\nw1", "f2")
+    assert await NoiseSensitivity(exact_reader().judge, "irrelevant").score(SAMPLE, outcome) == 1.0
+
+
 async def test_what_needs_no_relevant_sources_does_not_pay_for_them(exact_reader, outcome_of):
     reader = exact_reader()
     for metric in (NoiseSensitivity, Hallucination, SelfKnowledge):

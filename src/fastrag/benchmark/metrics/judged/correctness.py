@@ -120,12 +120,12 @@ class AnswerCorrectness(ClaimMetric):
 
 
 def f1(precision: float | None, recall: float) -> float | None:
-    """The harmonic mean; 0 where either is 0, whatever the other is, else None where there is no precision.
+    """The harmonic mean; 0 where recall is 0, whatever precision is or whether there is any, else None without one.
 
     >>> f1(0.5, 1.0), f1(None, 0.0), f1(None, 0.5)
     (0.6666666666666666, 0.0, None)
     """
-    if recall == 0.0 or precision == 0.0:
+    if recall == 0.0:
         return 0.0
     return None if precision is None else 2 * precision * recall / (precision + recall)
 
