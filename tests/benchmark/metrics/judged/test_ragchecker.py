@@ -7,7 +7,7 @@ import pytest
 
 from fastrag.benchmark.judging.opinions import JudgedClaim
 from fastrag.benchmark.metrics.judged.claims import share
-from fastrag.benchmark.metrics.judged.context_use import _use, origin, utilization
+from fastrag.benchmark.metrics.judged.context_use import origin, use_of, utilization
 from fastrag.benchmark.metrics.judged.correctness import f1
 
 # The two worked examples of the public repository amazon-science/RAGChecker (examples/checking_outputs.json). A letter
@@ -76,7 +76,7 @@ def test_published_examples(case):
     )
     relevant = {number for claim in reference_by_sources for number in claim.sources}
     origins = [origin(*pair, relevant) for pair in zip(answer_by_reference, answer_by_sources, strict=True)]
-    used = [_use(*pair) for pair in zip(reference_by_sources, reference_by_answer, strict=True)]
+    used = [use_of(*pair) for pair in zip(reference_by_sources, reference_by_answer, strict=True)]
     precision, recall = share(answer_by_reference, "supported"), share(reference_by_answer, "supported")
     assert {
         "precision": precision,

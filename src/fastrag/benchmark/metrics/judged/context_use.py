@@ -103,7 +103,7 @@ class ContextUtilization(ClaimMetric):
             return Opinion(None, NOT_IN_SOURCES, tuple(missed), claims.note)
         # All claims, also those not found: the same call that answer correctness makes.
         used = await check_claims(asking, claims.texts, [outcome.answer])
-        judged = [_use(in_sources, in_answer) for in_sources, in_answer in zip(found, used, strict=True)]
+        judged = [use_of(in_sources, in_answer) for in_sources, in_answer in zip(found, used, strict=True)]
         return Opinion(utilization(judged), None, tuple(judged), claims.note)
 
 
@@ -306,7 +306,8 @@ def origin(in_reference: JudgedClaim, in_sources: JudgedClaim, relevant: Collect
     return JudgedClaim(in_sources.text, verdict, in_sources.sources, reason)
 
 
-def _use(in_sources: JudgedClaim, in_answer: JudgedClaim) -> JudgedClaim:
+def use_of(in_sources: JudgedClaim, in_answer: JudgedClaim) -> JudgedClaim:
+    """A claim of the reference answer as used, not_used or not_in_sources, from its two checks."""
     if in_sources.verdict != "supported":
         return JudgedClaim(in_sources.text, "not_in_sources", (), in_sources.reason)
     verdict = "used" if in_answer.verdict == "supported" else "not_used"
