@@ -129,7 +129,7 @@ class Asking:
         cached_calls: Of those, how many a cache answered.
         input_tokens: Of the others; None while no server has told any.
         output_tokens: The same.
-        unreadable: Replies that did not fit, as they came.
+        unreadable: Replies that did not fit, as they came; each cut after 50,000 characters.
     """
 
     def __init__(self, llm: LLM, take: int, *, by_logprobs: bool = False, price: Price | None = None) -> None:

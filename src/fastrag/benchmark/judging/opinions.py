@@ -68,7 +68,7 @@ class GivenOpinion:
         cached_calls: How many of those a cache answered.
         input_tokens: Of the calls that were not cached; None where the server told none.
         output_tokens: The same.
-        unreadable: Replies that did not fit what was asked for, as they came.
+        unreadable: Replies that did not fit what was asked for, as they came; each cut after 50,000 characters.
     """
 
     opinion: Opinion
