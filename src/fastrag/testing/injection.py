@@ -115,6 +115,8 @@ class Trial:
 def flip_rate(trials: Sequence[Trial]) -> float | None:
     """The share of the trials with a score before and after whose score flipped; None where there is no such trial.
 
+    Trials in a place that the metric does not show its judge cannot flip and thin the rate out: leave them out.
+
     >>> flip_rate([Trial("order", "answer", 0.0, 1.0), Trial("order", "source", 0.0, 0.0)])
     0.5
     """

@@ -78,7 +78,10 @@ METRICS = {
 
 def test_every_judged_metric_is_here():
     classes = {type(make(ScriptedLLM([]))) for make in METRICS.values()}
-    assert {getattr(judged, name) for name in judged.__all__} - {judged.JudgedMetric} == classes
+    exported = {getattr(judged, name) for name in judged.__all__} - {judged.JudgedMetric}
+    assert {
+        thing for thing in exported if isinstance(thing, type) and issubclass(thing, judged.JudgedMetric)
+    } == classes
 
 
 class Gullible:
@@ -222,16 +225,21 @@ WANTED = {
 }
 
 
+def _rates(trials):
+    """By place: a judge is not shown every text by every metric."""
+    rates = {place: flip_rate([trial for trial in trials if trial.place == place]) for place in PLACES}
+    return ", ".join(f"{place} {'none' if rate is None else f'{rate:.2f}'}" for place, rate in rates.items())
+
+
 async def _flips(llm):
-    """Flip rate of each metric under attack and under a text that wants nothing, as lines; and all trials."""
+    """Flip rates of each metric under attack and under a text that wants nothing, as lines; and all trials."""
     lines, everything = [], []
     for name, verdict in WANTED.items():
         metric = METRICS[name](Judge(llm, cache=False))
         trials = await attack_metric(metric, SAMPLE, OUTCOME, attacks(verdict))
         control = await attack_metric(metric, SAMPLE, OUTCOME, [CONTROL])
         silenced = sum(trial.silenced for trial in trials)
-        rates = [f"{rate:.2f}" if rate is not None else "none" for rate in map(flip_rate, (trials, control))]
-        lines.append(f"{name}: flip rate {rates[0]} of {len(trials)}, control {rates[1]}, {silenced} without a score")
+        lines.append(f"{name}: {_rates(trials)}; {_rates(control)} with the control; {silenced} without a score")
         everything += trials
     return lines, everything
 
