@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 HEADLINE = "ndcg@10"
 
 
-async def run_demo(folder: Path, *, model_dir: Path | None, console: Console) -> list[BenchmarkResult]:
+async def run_demo(
+    folder: Path, *, model_dir: Path | None, console: Console, language_model: bool = False
+) -> list[BenchmarkResult]:
     """Run the demonstration and save its results in ``folder/results``.
 
     The index in ``folder/index`` is reused: a second run embeds nothing again unless the corpus has changed.
@@ -34,6 +36,7 @@ async def run_demo(folder: Path, *, model_dir: Path | None, console: Console) ->
         folder: Made if absent.
         model_dir: Folder of the embedding model; None as `fastrag.embedding.LocalEmbedder` says.
         console: Where the tables go.
+        language_model: At the end, ask a few of the questions of the language model on this machine, too.
 
     Raises:
         FastRAGError: The model is missing, or the folder cannot be used.
@@ -54,22 +57,32 @@ async def run_demo(folder: Path, *, model_dir: Path | None, console: Console) ->
             progress=True,
         )
         console.print(f"Index: {report}", markup=False, highlight=False)
-        results = await _benchmark(store, embedder, folder / "results")
+        hybrid = HybridRetriever.of(store, embedder, k=10)
+        results = await _benchmark(store, embedder, hybrid, folder / "results")
+        _print(results, folder / "results", console)
+        if language_model:
+            from fastrag.demo.language_model import ask_language_model
+
+            await ask_language_model(hybrid, folder / "results-llm", console)
     finally:
         await store.close()
         await embedder.close()
+    return results
+
+
+def _print(results: list[BenchmarkResult], folder: Path, console: Console) -> None:
     console.print()
     print_results(results, console)
     console.print()
     for line in verdict_lines(rank(results, HEADLINE)):
         print_line(console, line)
-    console.print(f"Results are saved in {folder / 'results'}; see them again with:", markup=False)
-    console.print(f"  fastrag show {folder / 'results'}", markup=False, soft_wrap=True)
-    return results
+    console.print(f"Results are saved in {folder}; see them again with:", markup=False)
+    console.print(f"  fastrag show {folder}", markup=False, soft_wrap=True)
 
 
-async def _benchmark(store: LanceStore, embedder: LocalEmbedder, results_folder: Path) -> list[BenchmarkResult]:
-    hybrid = HybridRetriever.of(store, embedder, k=10)
+async def _benchmark(
+    store: LanceStore, embedder: LocalEmbedder, hybrid: HybridRetriever, results_folder: Path
+) -> list[BenchmarkResult]:
     pipelines = {
         "lexical-bm25": LexicalRetriever(store, k=10),
         "dense-minilm": DenseRetriever(store, embedder, k=10),
