@@ -9,6 +9,7 @@
     ├── ModelError                     a local model is missing, unreadable or gave what it should not
     ├── StoreError                     a vector store could not do what was asked
     │   └── EmbedderMismatchError      the index was built with another embedder or dimension
+    ├── UnreadableReplyError           a judge's reply was not of the form asked for, and neither was its next one
     └── ServiceError                   a model endpoint failed
         ├── ServiceUnavailableError    no connection, or 5xx after the client's retries
         ├── ServiceTimeoutError        no reply within `timeout_s`
@@ -52,6 +53,10 @@ class StoreError(FastRAGError):
 
 class EmbedderMismatchError(StoreError):
     """The index was built with another embedder, or with vectors of another dimension."""
+
+
+class UnreadableReplyError(FastRAGError):
+    """A judge's reply was not of the form asked for, and neither was the one to the remark that said so."""
 
 
 class ServiceError(FastRAGError):

@@ -29,7 +29,7 @@ from fastrag.errors import ConfigurationError
 
 Kind = Literal["not_applicable", "not_measured", "invalid_score", "metric_error", "judge_unparseable", "not_attempted"]
 
-Explanation = Literal["not_applicable", "not_measured", "judge_unparseable"]
+Explanation = Literal["not_applicable", "not_measured", "metric_error", "judge_unparseable"]
 """What a metric may say of its own None."""
 
 _MAX_CHARACTERS = 2_000

@@ -16,7 +16,7 @@ from fastrag._support.checks import require_positive_int
 from fastrag.benchmark.budget import Price, record_usage
 from fastrag.benchmark.metrics.operational import listed_price
 from fastrag.benchmark.reasons import shorten
-from fastrag.errors import ConfigurationError, FastRAGError
+from fastrag.errors import ConfigurationError, UnreadableReplyError
 from fastrag.llm import LLM, Completion, Message, Prompt
 from fastrag.llm.cache import CachedLLM, default_cache_path
 
@@ -25,14 +25,6 @@ T = TypeVar("T", bound=msgspec.Struct)
 _ALTERNATIVES = 20
 _LEAST_MASS = 0.5
 _LONGEST_KEPT = 50_000  # characters of an unreadable reply
-
-
-class UnreadableReplyError(FastRAGError):
-    """A judge's reply did not fit what was asked for, and neither did the next; ``reply`` is the last one."""
-
-    def __init__(self, problem: str, reply: str) -> None:
-        super().__init__(f"{problem}; the reply: {shorten(reply)!r}")
-        self.reply = reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +163,7 @@ class Asking:
             found, wrong = _read(reply, form, problem)
         if found is None:
             self.unreadable.append(shorten(reply, _LONGEST_KEPT))
-            raise UnreadableReplyError(wrong, reply)
+            raise UnreadableReplyError(f"{wrong}; the reply: {shorten(reply)!r}")
         return found
 
     async def choose(self, instructions: str, content: str, options: Sequence[str]) -> Choice:

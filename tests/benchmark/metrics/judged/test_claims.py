@@ -2,10 +2,11 @@ import json
 
 import pytest
 
-from fastrag.benchmark.judging.judge import Asking, UnreadableReplyError
+from fastrag.benchmark.judging.judge import Asking
 from fastrag.benchmark.metrics.judged import checking, claims
 from fastrag.benchmark.metrics.judged.claims import check_claims, extract_claims
 from fastrag.benchmark.metrics.judged.portions import pack
+from fastrag.errors import UnreadableReplyError
 from fastrag.testing import ScriptedLLM
 
 

@@ -10,11 +10,12 @@ from statistics import fmean
 from fastrag._support.concurrency import run_together
 from fastrag.benchmark.estimate import Assumptions, Between, EstimatedUsage, estimated_usage
 from fastrag.benchmark.judging.collecting import record_judgement
-from fastrag.benchmark.judging.judge import Asking, Judge, UnreadableReplyError
+from fastrag.benchmark.judging.judge import Asking, Judge
 from fastrag.benchmark.judging.opinions import GivenOpinion, Judgement, Missing, Opinion
 from fastrag.benchmark.metrics.base import Metric, QueryOutcome
-from fastrag.benchmark.reasons import explain_missing
+from fastrag.benchmark.reasons import describe_error, explain_missing
 from fastrag.benchmark.samples import EvalSample
+from fastrag.errors import ServiceError, UnreadableReplyError
 from fastrag.llm import LLM
 
 
@@ -53,12 +54,15 @@ class JudgedMetric(Metric):
         """The score and all that it was made of.
 
         Raises:
-            ServiceError: The judge's endpoint failed.
+            ServiceError: The judge's endpoint failed; of a jury, or of several votes, every time.
         """
         missing = self.unmeasurable(sample, outcome)
         if missing is not None:
             return Judgement(self.name, sample.question, None, None, missing, ())
-        given = await run_together(*(self._given(asking, sample, outcome) for asking in self._judge.takes()))
+        failures: list[ServiceError] = []
+        given = await run_together(*(self._given(asking, sample, outcome, failures) for asking in self._judge.takes()))
+        if len(failures) == len(given):
+            raise failures[0]
         scores = [each.opinion.score for each in given if each.opinion.score is not None]
         if 2 * len(scores) >= len(given):
             spread = max(scores) - min(scores) if len(scores) > 1 else None
@@ -116,11 +120,17 @@ class JudgedMetric(Metric):
             ServiceError: The judge's endpoint failed.
         """
 
-    async def _given(self, asking: Asking, sample: EvalSample, outcome: QueryOutcome) -> GivenOpinion:
+    async def _given(
+        self, asking: Asking, sample: EvalSample, outcome: QueryOutcome, failures: list[ServiceError]
+    ) -> GivenOpinion:
         try:
             opinion = await self.opinion(asking, sample, outcome)
         except UnreadableReplyError as error:
             opinion = Opinion(None, Missing("judge_unparseable", str(error)))
+        except ServiceError as error:
+            # What the others say was asked for, and counts.
+            failures.append(error)
+            opinion = Opinion(None, Missing("metric_error", describe_error(error)))
         return GivenOpinion(
             opinion,
             asking.model,
