@@ -20,8 +20,8 @@ class Recorder:
 @pytest.fixture
 def recorded(monkeypatch):
     """Stores of servers that keep what they were made with."""
-    for name in ("milvus.MilvusStore", "postgres.PgVectorStore", "qdrant.QdrantStore"):
-        monkeypatch.setattr(f"fastrag.store.{name}", Recorder)
+    for name in ("MilvusStore", "PgVectorStore", "QdrantStore"):
+        monkeypatch.setattr(f"fastrag.store.opening.{name}", Recorder)
 
 
 async def test_folders(tmp_path, monkeypatch):

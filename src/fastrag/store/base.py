@@ -120,7 +120,12 @@ class VectorStore(ABC):
 
     @abstractmethod
     async def get(self, ids: Sequence[str]) -> list[Document]:
-        """The Documents with these ids, in the order asked; ids that are not there are left out."""
+        """The Documents with these ids, in the order asked; ids that are not there are left out.
+
+        Raises:
+            ConfigurationError: An id cannot be one.
+            StoreError: The engine failed.
+        """
 
     @abstractmethod
     async def get_embeddings(self, ids: Sequence[str]) -> dict[str, Vector]:
@@ -135,7 +140,12 @@ class VectorStore(ABC):
 
     @abstractmethod
     async def count(self, filter: Filter | None = None) -> int:
-        """How many Documents there are (that satisfy ``filter``)."""
+        """How many Documents there are (that satisfy ``filter``).
+
+        Raises:
+            ConfigurationError: ``filter`` is malformed.
+            StoreError: The engine failed.
+        """
 
     @abstractmethod
     def scan(self, filter: Filter | None = None) -> AsyncIterator[Document]:
@@ -143,6 +153,10 @@ class VectorStore(ABC):
 
         Documents that are neither written nor removed meanwhile are there exactly once. What is written while it
         runs may be shown as it was or as it is; a store that keeps a snapshot for its scans says so.
+
+        Raises:
+            ConfigurationError: ``filter`` is malformed.
+            StoreError: The engine failed.
         """
 
     async def search(
@@ -221,7 +235,11 @@ class VectorStore(ABC):
         """
 
     async def optimize(self) -> None:
-        """Tidy up after bulk writes (compaction, index refresh). Harmless at any time."""
+        """Tidy up after bulk writes (compaction, index refresh). Harmless at any time.
+
+        Raises:
+            StoreError: The engine failed.
+        """
 
     async def close(self) -> None:
         """Release files and connections. Harmless when called twice."""

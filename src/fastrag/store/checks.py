@@ -232,10 +232,9 @@ def _copied(value: Any) -> Any:
 
 def _checked_json(value: Any, identity: str, path: tuple[str | int, ...]) -> Any:
     """A copy of what is at ``path`` in the metadata of the Document, made of JSON's own types."""
-    kind = type(value)
-    if kind is str:
+    if isinstance(value, str):
         return _checked_str(value, "metadata of", identity, path)
-    if value is None or kind is bool:
+    if value is None or isinstance(value, bool):
         return value
     # Subclasses (enums, numpy's float64) are stored as the plain value that JSON would make of them.
     if isinstance(value, int):
@@ -246,8 +245,6 @@ def _checked_json(value: Any, identity: str, path: tuple[str | int, ...]) -> Any
         if not math.isfinite(value):
             raise _unfit(identity, path, f"must be a finite number, not {value!r}")
         return float(value)
-    if isinstance(value, str):
-        return _checked_str(value, "metadata of", identity, path)
     if len(path) >= MAX_METADATA_DEPTH:
         raise _unfit(identity, path, f"is nested more than {MAX_METADATA_DEPTH} deep")
     if isinstance(value, list | tuple):

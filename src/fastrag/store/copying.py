@@ -6,13 +6,13 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
 import numpy as np
 
-from fastrag._support.checks import require_positive_int
+from fastrag._support.checks import require_int, require_positive_int
 from fastrag._support.concurrency import run_together
 from fastrag.document import Document
 from fastrag.embedding.base import Matrix, Vector
@@ -46,7 +46,8 @@ async def copy_store(
 
     At the end `VectorStore.optimize` of the target is called, and the copy is verified: the counts of both stores are
     compared, and a random sample of the Documents is read again from both and compared. A source that is written to
-    meanwhile is found by its counts only, and makes the copy one that is not verified: copy again.
+    meanwhile is noticed by its counts, or by the sample where that meets a change, and makes the copy one that is not
+    verified: copy again.
 
     Documents come to the target in the order in which the source gives them, which decides there between equal scores.
 
@@ -75,8 +76,7 @@ async def copy_store(
     (2, True, Binding(embedder_id='some-model', dimension=2))
     """
     require_positive_int("batch_size", batch_size)
-    if isinstance(sample, bool) or not isinstance(sample, int) or sample < 0:
-        raise ConfigurationError(f"sample must be a whole number of at least 0, not {sample!r}")
+    require_int("sample", sample, at_least=0)
     if source is target:
         raise ConfigurationError("source and target are the same store: there is nothing to copy")
     started = time.perf_counter()
@@ -120,9 +120,6 @@ class _Batch:
     documents: list[Document]
     vectors: dict[str, Vector]  # by id; Documents without one are not in it
 
-    def only(self, documents: list[Document]) -> _Batch:
-        return _Batch(documents, self.vectors)
-
     def rows(self) -> Matrix | None:
         """A row for each Document, of zeros for those without a vector; None where none has one."""
         width = next((vector.size for vector in self.vectors.values()), None)
@@ -163,7 +160,7 @@ class _Copy:
                 self._draw(document.id)
             if not self._is_empty:
                 differing = set(await _differing(batch, self._target))
-                batch = batch.only([each for each in batch.documents if each.id in differing])
+                batch = _Batch([each for each in batch.documents if each.id in differing], batch.vectors)
             if batch.documents:
                 await self._target.upsert(batch.documents, batch.rows())
                 self.written += len(batch.documents)
@@ -217,13 +214,9 @@ async def _batches(store: VectorStore, size: int) -> AsyncGenerator[list[Documen
         if documents:
             yield documents
     finally:
-        await _end(scanned)
-
-
-async def _end(scanned: AsyncIterator[Document]) -> None:
-    # Engines keep a cursor or a snapshot for a scan until its generator is closed.
-    if isinstance(scanned, AsyncGenerator):
-        await scanned.aclose()
+        # Engines keep a cursor or a snapshot for a scan until its generator is closed.
+        if isinstance(scanned, AsyncGenerator):
+            await scanned.aclose()
 
 
 async def _with_vectors(store: VectorStore, documents: list[Document]) -> _Batch:

@@ -12,7 +12,7 @@ class FileSyncer:
     """Makes the files under ``folder`` survive a loss of power, each once.
 
     It is for engines that do not write to a file again once it is there, though they may put another in its
-    place. Not safe for threads.
+    place. Threads that call it at once do some of the work twice, and leave none of it undone.
     """
 
     def __init__(self, folder: Path) -> None:

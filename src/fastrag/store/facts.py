@@ -18,7 +18,8 @@ from typing import Any
 from fastrag.store.filters import Scalar, flatten, is_number
 
 _EXPONENT_BIAS = 1 << 31
-_MAX_FACT = 200
+# A long text need not be kept once more to be compared for equality: a hash does.
+_MAX_KEY = 200
 _COMPLEMENT = str.maketrans("0123456789abcdef", "fedcba9876543210")
 
 
@@ -53,12 +54,12 @@ def exists_fact(field: str) -> str:
 
 def equals_fact(field: str, value: Scalar) -> str:
     """The fact that `Eq` asks for."""
-    return f"{in_hex(field)}={_short(sort_key(value))}"
+    return f"{in_hex(field)}={bounded(sort_key(value), _MAX_KEY)}"
 
 
 def contains_fact(field: str, value: Scalar) -> str:
     """The fact that `Contains` asks for."""
-    return f"{in_hex(field)}[{_short(sort_key(value))}"
+    return f"{in_hex(field)}[{bounded(sort_key(value), _MAX_KEY)}"
 
 
 def in_hex(text: str) -> str:
@@ -66,9 +67,13 @@ def in_hex(text: str) -> str:
     return text.encode().hex()
 
 
-def _short(key: str) -> str:
-    # Long texts need not be kept once more to be compared for equality.
-    return key if len(key) <= _MAX_FACT else f"#{hashlib.sha256(key.encode()).hexdigest()}"
+def bounded(text: str, most: int) -> str:
+    """``text``, or a hash in its place where it has more than ``most`` characters: enough to tell equal ones.
+
+    >>> bounded("6e?", 200), len(bounded("6e" * 200, 200))
+    ('6e?', 65)
+    """
+    return text if len(text) <= most else f"#{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def sort_key(value: Scalar) -> str:

@@ -9,6 +9,11 @@ from urllib.request import url2pathname
 from fastrag.errors import ConfigurationError
 from fastrag.store.base import VectorStore
 from fastrag.store.checks import DEFAULT_NAMESPACE
+from fastrag.store.lance.store import LanceStore
+from fastrag.store.memory.store import InMemoryStore
+from fastrag.store.milvus.store import MilvusStore
+from fastrag.store.postgres.store import PgVectorStore
+from fastrag.store.qdrant.store import QdrantStore
 from fastrag.store.urls import StoreUrl, options_of, parsed_url, scheme_of, without_options, without_secrets
 
 _OPTIONS = ("namespace", "language")
@@ -52,8 +57,6 @@ def open_store(url: str, *, namespace: str = DEFAULT_NAMESPACE, language: str | 
         raise ConfigurationError(f"a store is opened by a text, its URL or the path of a folder, not {url!r}")
     scheme = scheme_of(url)
     if scheme is None:
-        from fastrag.store.lance.store import LanceStore
-
         return LanceStore(url, namespace=namespace, language=language)
     opener = _OPENERS.get(scheme)
     if opener is None:
@@ -68,8 +71,6 @@ def open_store(url: str, *, namespace: str = DEFAULT_NAMESPACE, language: str | 
 
 
 def _memory(url: str, namespace: str, language: str | None) -> VectorStore:
-    from fastrag.store.memory.store import InMemoryStore
-
     parts = _checked(url)
     if parts.host or parts.path:
         raise ConfigurationError(f"{without_secrets(url)!r} names a place, and memory: has none")
@@ -77,20 +78,14 @@ def _memory(url: str, namespace: str, language: str | None) -> VectorStore:
 
 
 def _lance(url: str, namespace: str, language: str | None) -> VectorStore:
-    from fastrag.store.lance.store import LanceStore
-
     return LanceStore(_path(url), namespace=namespace, language=language)
 
 
 def _postgres(url: str, namespace: str, language: str | None) -> VectorStore:
-    from fastrag.store.postgres.store import PgVectorStore
-
     return PgVectorStore(without_options(url, _OPTIONS), namespace=namespace, language=language)
 
 
 def _milvus(url: str, namespace: str, language: str | None) -> VectorStore:
-    from fastrag.store.milvus.store import MilvusStore
-
     parts = _checked(url)
     if not parts.host:
         return MilvusStore(_path(url), namespace=namespace, language=language)
@@ -101,8 +96,6 @@ def _milvus(url: str, namespace: str, language: str | None) -> VectorStore:
 
 
 def _qdrant(url: str, namespace: str, language: str | None) -> VectorStore:
-    from fastrag.store.qdrant.store import QdrantStore
-
     parts = _checked(url)
     key = parts.password or parts.user
     return QdrantStore(_address(parts, _QDRANT_PORT), api_key=key, namespace=namespace, language=language)

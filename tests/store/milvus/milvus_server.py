@@ -105,6 +105,8 @@ class RunningMilvus:
     def pause(self):
         """Have it answer nothing until `resume`."""
         os.killpg(self.process.pid, signal.SIGSTOP)
+        # A busy machine takes a while to stop all threads; a call meanwhile would be answered.
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
 
     def resume(self):
         os.killpg(self.process.pid, signal.SIGCONT)

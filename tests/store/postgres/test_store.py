@@ -12,6 +12,7 @@ from fastrag.document import Document
 from fastrag.errors import ConfigurationError, EmbedderMismatchError, StoreError
 from fastrag.store import And, Contains, Eq, Exists, In, InMemoryStore, Not, Or, PgVectorStore, Range
 from fastrag.store.base import Binding
+from fastrag.store.postgres.table import TableChangedError
 from fastrag.testing.store_conformance import DurableStoreConformance
 from fastrag.testing.store_conformance.case import StoreCase
 from fastrag.testing.store_conformance.dense import DenseTests
@@ -333,6 +334,7 @@ async def test_ids_and_names_as_long_as_they_may_be(place):
         {"conninfo": 5},
         {"timeout_s": 0},
         {"timeout_s": math.inf},
+        {"timeout_s": 10**400},
         {"timeout_s": "1"},
         {"pool_size": 0},
         {"exact_up_to": 0},
@@ -434,6 +436,19 @@ async def test_what_another_process_changes_is_noticed(place):
     assert len(await one.search(embedding=np.eye(4)[0])) == 2
     for store in (one, other):
         await store.close()
+
+
+async def test_a_table_that_others_change_at_every_attempt(place, monkeypatch):
+    def changed(comment, table, names):
+        raise TableChangedError(names)
+
+    store = PgVectorStore(place)
+    await store.upsert([Document("a", "cat")])
+    monkeypatch.setattr("fastrag.store.postgres.rows.check_unchanged", changed)
+    with pytest.raises(StoreError, match="fastrag_default was dropped or made anew"):
+        await store.upsert([Document("a", "dog")])
+    assert await store.get(["a"]) == [Document("a", "cat")]
+    await store.close()
 
 
 async def test_a_store_may_be_changed_by_whoever_scans_it(place):

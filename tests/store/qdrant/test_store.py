@@ -331,7 +331,7 @@ async def test_what_is_filtered_is_indexed(server):
     await store.upsert(*some(1))
     expected = {"facts", *(f"sort.{kind}{field}.c0" for kind in "ns" for field in ("79656172", "c3a9"))}
     assert server.indexes("fastrag_default") == expected
-    later = QdrantStore(server.url, range_fields=["month"])
+    later = QdrantStore(server.url, range_fields=(name for name in ("month",)))
     await later.upsert(*some(1))
     assert server.indexes("fastrag_default") == expected | {"sort.n6d6f6e7468.c0", "sort.s6d6f6e7468.c0"}
     await store.close()
@@ -408,9 +408,12 @@ async def test_the_key_is_taken_from_the_environment(monkeypatch):
         {"timeout_s": 0},
         {"timeout_s": float("nan")},
         {"timeout_s": "1"},
+        {"timeout_s": 10**400},
         {"ef": 0},
         {"range_fields": "year"},
+        {"range_fields": 5},
         {"range_fields": [""]},
+        {"range_fields": ["\ud800"]},
         {"language": "klingon"},
     ],
 )

@@ -37,17 +37,16 @@ async def nearest(
         return query().bypass_vector_index()
 
     limit = await _limit(table, k)
-    refined = max(2, ef // (2 * limit))
-    found = None
+    columns = [*DOCUMENT_COLUMNS, "_distance"]
+    rows = None
     if limit <= _LARGE_K:
+        refined = max(2, ef // (2 * limit))
         quickly = query().ef(max(ef, refined * limit)).refine_factor(refined)
-        rows = await _rows_of(quickly, [*DOCUMENT_COLUMNS, "_distance"], limit)
-        # Fewer than asked may be all that the filter leaves, or all that the index finds.
-        if len(rows) == limit:
-            found = await _best(table, exactly, rows, "_distance", k, descending=False)
-    if found is None:
-        rows = await _rows_of(exactly(), [*DOCUMENT_COLUMNS, "_distance"], limit)
-        found = await _best(table, exactly, rows, "_distance", k, descending=False)
+        rows = await _rows_of(quickly, columns, limit)
+    # Fewer than asked may be all that the filter leaves, or all that the index finds.
+    if rows is None or len(rows) < limit:
+        rows = await _rows_of(exactly(), columns, limit)
+    found = await _best(table, exactly, rows, "_distance", k, descending=False)
     return [(document, min(1.0, max(-1.0, 1.0 - distance))) for document, distance in found]
 
 

@@ -58,7 +58,7 @@ class LanceStore(VectorStore):
             for none. It is fixed by the first write.
         namespace: Which corpus of the folder this store is; each is a LanceDB table of its own.
         index_from: From how many Documents on vectors, ids and metadata are indexed.
-        ef: How many candidates the approximate index looks for, 100 to 1000; more find more and take longer.
+        ef: How many candidates the approximate index looks for: more find more and take longer; 100 to 1000 are of use.
 
     Raises:
         ConfigurationError: There is no stemmer for ``language``, ``namespace`` cannot be one, ``path`` is a URL or

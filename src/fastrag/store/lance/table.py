@@ -87,7 +87,7 @@ class LanceTable:
     async def writing(self) -> AsyncIterator[Any]:
         """The table, made if need be; what is written is on disk when this ends.
 
-        One write of this process at a time; other processes are the engine's to reconcile.
+        One write of an event loop at a time; other loops and processes are the engine's to reconcile.
         """
         async with self._lock():
             await self.exists()  # so that no handle of a dropped table is written to
@@ -214,14 +214,14 @@ class LanceTable:
             return await connection.open_table(self._namespace)
         except ValueError:
             if await asyncio.to_thread(self._has_files):
-                return await self._open_anyway(connection)
+                return await self._open_again(connection)
             if not create:
                 return None
             with contextlib.suppress(ValueError):
                 return await connection.create_table(self._namespace, schema=new_schema(self._language))
             return await connection.open_table(self._namespace)
 
-    async def _open_anyway(self, connection: Any) -> Any:
+    async def _open_again(self, connection: Any) -> Any:
         try:
             return await connection.open_table(self._namespace)  # another process made it in between
         except ValueError as error:

@@ -22,7 +22,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from fastrag.store.facts import contains_fact, equals_fact, exists_fact, facts_of, in_hex, sort_key
+from fastrag.store.facts import bounded, contains_fact, equals_fact, exists_fact, facts_of, in_hex, sort_key
 from fastrag.store.filters import And, Contains, Eq, Exists, Filter, In, Not, Or, Range, Scalar, flatten
 
 EVERYTHING = 'id != ""'
@@ -33,13 +33,14 @@ MAX_KEY = 200
 
 _COMPARED = 128  # characters of a sort key that are kept
 _MAX_NAME = 200
+_MAX_FACT = 400
 # After every character that may follow the beginning of a cut key, which is '#'.
 _LAST = "~"
 
 
 def bounded_facts_of(metadata: Mapping[str, Any]) -> list[str]:
     """The facts of ``metadata``, of bounded length."""
-    return [_short(fact) for fact in facts_of(metadata)]
+    return [bounded(fact, _MAX_FACT) for fact in facts_of(metadata)]
 
 
 def keys_of(metadata: Mapping[str, Any]) -> dict[str, str]:
@@ -170,21 +171,16 @@ class Expressions(ABC):
         kinds = {sort_key(bound)[0] for bound in _bounds(condition)} or {"n", "s"}
         if len(kinds) > 1 and _bounds(condition):
             return EVERYTHING if negated else NOTHING
+        signed = ((">=", condition.gte), (">", condition.gt), ("<=", condition.lte), ("<", condition.lt))
         # Before all keys of the kind, and after all: the letter for the kind comes first.
-        lower, upper = [f'>= "{min(kinds)}"'], [f'< "{chr(ord(max(kinds)) + 1)}"']
-        lower += [
-            _limit(bound, sign) for bound, sign in ((condition.gte, ">="), (condition.gt, ">")) if bound is not None
-        ]
-        upper += [
-            _limit(bound, sign) for bound, sign in ((condition.lte, "<="), (condition.lt, "<")) if bound is not None
-        ]
-        limits = [f"{name} {limit}" for limit in lower + upper]
+        limits = [f'>= "{min(kinds)}"', f'< "{chr(ord(max(kinds)) + 1)}"']
+        limits += [_limit(bound, sign) for sign, bound in signed if bound is not None]
         settled = self._settled.get(condition, ())
         if not negated:
-            inside = _joined("and", limits)
+            inside = _joined("and", [f"{name} {limit}" for limit in limits])
             return _joined("or", [inside, has_key(settled)]) if settled else inside
         # Never "not (...)": engines differ in what they make of it where there is no key.
-        outside = _joined("or", [self._missing(name), *(f"{name} {_opposite(limit)}" for limit in lower + upper)])
+        outside = _joined("or", [self._missing(name), *(f"{name} {_opposite(limit)}" for limit in limits)])
         return _joined("and", [outside, f"(not ({has_key(settled)}))"]) if settled else outside
 
 
@@ -249,15 +245,17 @@ _OPPOSITES = {">=": "<", ">": "<=", "<=": ">", "<": ">="}
 
 
 def _facts(filter: Any) -> list[str]:
+    """The facts of which one has to be there."""
     match filter:
         case Eq(field, value):
-            return [_short(equals_fact(field, value))]
+            facts = [equals_fact(field, value)]
         case In(field, values):
-            return [_short(equals_fact(field, value)) for value in values]
+            facts = [equals_fact(field, value) for value in values]
         case Contains(field, value):
-            return [_short(contains_fact(field, value))]
+            facts = [contains_fact(field, value)]
         case _:
-            return [_short(exists_fact(filter.field))]
+            facts = [exists_fact(filter.field)]
+    return [bounded(fact, _MAX_FACT) for fact in facts]
 
 
 def _bounds(condition: Range) -> list[float | str]:
@@ -315,10 +313,6 @@ def _name(field: str) -> str:
     name = in_hex(field)
     # No hexadecimal text begins with an underscore.
     return name if len(name) <= _MAX_NAME else f"_{_hash(name)}"
-
-
-def _short(fact: str) -> str:
-    return fact if len(fact) <= 2 * _MAX_NAME else f"#{_hash(fact)}"
 
 
 def _hash(text: str) -> str:

@@ -41,7 +41,7 @@ class Layout:
     """What a collection has besides Documents and vectors.
 
     Attributes:
-        facts: Whether there is an array of facts (see `milvus_filters`).
+        facts: Whether there is an array of facts (see `fastrag.store.milvus.filters`).
         words: Whether there is a word index.
         columns: Names of the keys that have a column of their own.
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import re
 import sys
@@ -14,17 +13,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from fastrag._support.checks import require_number
 from fastrag.errors import ConfigurationError, FastRAGError, StoreError
 from fastrag.store.milvus.engine import imported, is_forked, pymilvus, refuse_after_fork
 from fastrag.store.milvus.local import leave, serve
 from fastrag.store.milvus.session import Session
+from fastrag.store.replies import quoted, shown_cause
 from fastrag.store.urls import without_secrets
 
 SLOW_S = 600.0
 """Seconds that the engine may take to build an index or load a collection."""
 
 _CONNECT_S = 5.0
-_SHOWN = 300
 _GONE = 100
 _BM25_SINCE = (2, 5)
 _NEVER_MS = 2**31 - 1
@@ -63,11 +63,9 @@ class MilvusServer:
         self.place = str(self._path) if self._path is not None else without_secrets(self._uri)
         if not (token is None or isinstance(token, str) or callable(token)):
             raise ConfigurationError(f"token must be a text, a function or None, not a {type(token).__name__}")
-        if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or not 0 < timeout_s < math.inf:
-            raise ConfigurationError(f"timeout_s must be a number above 0, not {timeout_s!r}")
         self._token = token
         self._secret = ""
-        self._timeout_s = float(timeout_s)
+        self._timeout_s = require_number("timeout_s", timeout_s, above=0)
         self._guard = threading.Lock()
         self._session: Session | None = None
         self._version: str | None = None
@@ -199,16 +197,16 @@ class MilvusServer:
         except TimeoutError as error:
             raise StoreError(f"{failed}: no answer within {seconds:g} s") from error
         except exceptions.MilvusException as error:
-            raise self._refusal(failed, error) from self._shown(error)
+            raise self._refusal(failed, error) from shown_cause(error, self._secret)
         except grpc.RpcError as error:
-            raise self._broken(failed, error) from self._shown(error)
+            raise self._broken(failed, error) from shown_cause(error, self._secret)
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
             raise StoreError(f"{failed}: the store was closed meanwhile") from error
         except (ValueError, TypeError, RuntimeError, OSError) as error:
-            raise StoreError(f"{failed}: {self._quoted(str(error))}") from self._shown(error)
+            raise StoreError(f"{failed}: {quoted(str(error), self._secret)}") from shown_cause(error, self._secret)
 
     def _refusal(self, failed: str, error: Any) -> StoreError:
         said = str(error.message)
@@ -216,22 +214,15 @@ class MilvusServer:
         if broken is not None:
             said = f"{said}: {broken.details()}"
         if error.code == _GONE:
-            return CollectionGoneError(f"{failed}: {self._quoted(said)}")
-        return (TooMuchError if _TOO_LARGE.search(said) else StoreError)(f"{failed}: {self._quoted(said)}")
+            return CollectionGoneError(f"{failed}: {quoted(said, self._secret)}")
+        return (TooMuchError if _TOO_LARGE.search(said) else StoreError)(f"{failed}: {quoted(said, self._secret)}")
 
     def _broken(self, failed: str, error: Any) -> StoreError:
         said = f"{error.code().name.lower().replace('_', ' ')}: {error.details()}"
         advice = "; is the token right?" if error.code().name in ("UNAUTHENTICATED", "PERMISSION_DENIED") else ""
-        return (TooMuchError if _TOO_LARGE.search(said) else StoreError)(f"{failed}: {self._quoted(said)}{advice}")
-
-    def _quoted(self, words: str) -> str:
-        """What the engine said, on one line, cut, and without the token."""
-        line = " ".join((words.replace(self._secret, "***") if self._secret else words).split())
-        return line if len(line) <= _SHOWN else line[:_SHOWN] + "..."
-
-    def _shown(self, error: Exception) -> Exception | None:
-        # A server may repeat the token in its refusal; then its own words are not kept as the cause.
-        return None if self._secret and self._secret in f"{error} {error!r}" else error
+        return (TooMuchError if _TOO_LARGE.search(said) else StoreError)(
+            f"{failed}: {quoted(said, self._secret)}{advice}"
+        )
 
 
 def _broken_call(error: BaseException) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from fastrag._support.checks import require_positive_int, require_text
+from fastrag._support.checks import require_choice, require_positive_int, require_text
 from fastrag.document import Document
 from fastrag.embedding.base import Matrix, Vector
 from fastrag.errors import ConfigurationError, StoreError
@@ -130,9 +130,7 @@ class MilvusStore(VectorStore):
     ) -> None:
         self._namespace = checked_namespace(namespace)
         self._language = language_name(language)
-        if consistency not in ("bounded", "strong"):
-            raise ConfigurationError(f"consistency must be 'bounded' or 'strong', not {consistency!r}")
-        self._consistency = consistency.capitalize()
+        self._consistency = require_choice("consistency", consistency, ("bounded", "strong")).capitalize()
         self._ef_search = require_positive_int("ef_search", ef_search)
         self._filtered_ef_search = require_positive_int("filtered_ef_search", filtered_ef_search)
         graph = GraphSettings(require_positive_int("m", m), require_positive_int("ef_construction", ef_construction))

@@ -12,7 +12,7 @@ from fastrag.store.postgres.engine import psycopg
 from fastrag.store.postgres.filters import Condition
 from fastrag.store.postgres.rows import DOCUMENT_COLUMNS
 from fastrag.store.postgres.shares import Shares
-from fastrag.store.postgres.table import Names
+from fastrag.store.postgres.table import Names, is_there
 
 DISTANCE = len(DOCUMENT_COLUMNS.split(","))
 WRITTEN = DISTANCE + 1
@@ -88,7 +88,7 @@ async def _by_index(
         )
         rows = sorted(await cursor.fetchall(), key=itemgetter(DISTANCE, WRITTEN))
         if len(rows) < candidates:
-            return None if await _is_indexed(connection, names) else rows[:k]
+            return None if await is_there(connection, names.vectors) else rows[:k]
         if rows[k - 1][DISTANCE] < rows[-1][DISTANCE]:
             return rows[:k]
         candidates *= 4
@@ -97,7 +97,7 @@ async def _by_index(
 
 async def index_vectors(connection: Any, names: Names, dimension: int, settings: HnswSettings) -> None:
     """Build the index where there is none and the table is large enough for one. Writers wait, readers do not."""
-    if dimension > _MAX_INDEXED_HALF or await _is_indexed(connection, names):
+    if dimension > _MAX_INDEXED_HALF or await is_there(connection, names.vectors):
         return
     cursor = await connection.execute(
         f"SELECT count(*) FROM (SELECT FROM {names.table} WHERE vector IS NOT NULL LIMIT %s) AS vectors",
@@ -127,12 +127,6 @@ async def _build(connection: Any, names: Names, dimension: int, settings: HnswSe
             f" USING hnsw (({_indexed(dimension)}) {kind}_ip_ops)"
             f" WITH (m = {settings.m}, ef_construction = {settings.ef_construction})"
         )
-
-
-async def _is_indexed(connection: Any, names: Names) -> bool:
-    cursor = await connection.execute("SELECT to_regclass(%s) IS NOT NULL", [names.vectors])
-    (there,) = await cursor.fetchone()
-    return bool(there)
 
 
 def _candidates(dimension: int, k: int, *, filtered: bool) -> int:

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from fastrag._support.extras import import_extra
 from fastrag.embedding.base import Vector
 from fastrag.errors import FastRAGError, StoreError
+from fastrag.store.json_text import from_json
 
 _REAL = 700
 _REAL_ARRAY = 1021
@@ -30,7 +30,7 @@ def psycopg(module: str = "psycopg") -> Any:
 
 @cache
 def adapters() -> Any:
-    """How values travel: as psycopg has it, `Vector` as PostgreSQL's ``real[]`` in binary, and JSON by msgspec."""
+    """How values travel: as psycopg has it, `Vector` as PostgreSQL's ``real[]`` in binary, and JSON by `from_json`."""
     engine = psycopg()
     # What it warns of, such as a connection that ended in mid-transaction, is raised too; who set up logging sees it.
     logging.getLogger("psycopg").addHandler(logging.NullHandler())
@@ -49,7 +49,7 @@ def adapters() -> Any:
 
     ours = engine.adapt.AdaptersMap(engine.adapters)
     ours.register_dumper(np.ndarray, VectorDumper)
-    psycopg("psycopg.types.json").set_json_loads(msgspec.json.decode, ours)
+    psycopg("psycopg.types.json").set_json_loads(from_json, ours)
     return ours
 
 

@@ -6,11 +6,11 @@ under a GIN index, and ``sortable``, a JSON object of sort keys by field. All th
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fastrag.store.facts import (
+    bounded,
     contains_fact,
     equals_fact,
     exists_fact,
@@ -26,7 +26,7 @@ _MAX_FACT = 1000
 
 def indexed_facts_of(metadata: Mapping[str, Any]) -> list[str]:
     """What is true of ``metadata``, as texts that fit a GIN index."""
-    return [_short(fact) for fact in facts_of(metadata)]
+    return [bounded(fact, _MAX_FACT) for fact in facts_of(metadata)]
 
 
 class Condition:
@@ -75,7 +75,7 @@ class Condition:
         return f" {operator} ".join(conditions) or ("true" if operator == "AND" else "false")
 
     def _any_of(self, facts: Iterable[str]) -> str:
-        asked = [_short(fact) for fact in dict.fromkeys(facts)]
+        asked = [bounded(fact, _MAX_FACT) for fact in dict.fromkeys(facts)]
         return f"{self._facts} && {self._bound(asked)}" if asked else "false"
 
     def _within(self, bounds: Range) -> str:
@@ -105,12 +105,8 @@ class Condition:
 def _fact(condition: Eq | Contains | Exists) -> str:
     match condition:
         case Eq(field, value):
-            return _short(equals_fact(field, value))
+            return bounded(equals_fact(field, value), _MAX_FACT)
         case Contains(field, value):
-            return _short(contains_fact(field, value))
+            return bounded(contains_fact(field, value), _MAX_FACT)
         case Exists(field):
-            return _short(exists_fact(field))
-
-
-def _short(fact: str) -> str:
-    return fact if len(fact) <= _MAX_FACT else f"#{hashlib.sha256(fact.encode()).hexdigest()}"
+            return bounded(exists_fact(field), _MAX_FACT)

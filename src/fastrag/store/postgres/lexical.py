@@ -29,9 +29,8 @@ async def best_by_words(
 
     Equal ones are in the order they were written.
     """
-    condition = Condition(filter)
     if ranking == "tsvector":
-        return await _computed(connection, names, words, k, condition)
+        return await _computed(connection, names, words, k, Condition(filter))
     try:
         return await _by_textsearch(connection, names, words, k, filter, shares)
     except psycopg("psycopg.errors").UndefinedObject:

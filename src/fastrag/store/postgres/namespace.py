@@ -76,7 +76,8 @@ class PostgresNamespace:
             engine.UndefinedTable,
         )
         async with self._server.connection("write", self._what) as connection:
-            for attempt in range(1, _ATTEMPTS + 1):
+            attempt = 1
+            while True:
                 try:
                     return await self._write(connection, step, absent, attempt, make=make, dimension=dimension)
                 except passing:
@@ -84,7 +85,7 @@ class PostgresNamespace:
                     if attempt == _ATTEMPTS:
                         raise
                 await asyncio.sleep(_FIRST_WAIT_S * 2**attempt * random.random())  # noqa: S311 - not for secrets
-        raise AssertionError("not reached")
+                attempt += 1
 
     async def bind(self, embedder_id: str, dimension: int) -> None:
         """See `VectorStore.bind`."""

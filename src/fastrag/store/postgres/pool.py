@@ -25,7 +25,6 @@ class ConnectionPool:
 
     def __init__(self, connect: Callable[[], Awaitable[Any]], size: int) -> None:
         self._connect = connect
-        self._size = size
         self._loops = PerLoop(lambda: _Connections(size), _Connections.close)
 
     @contextlib.asynccontextmanager

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from fastrag._support.checks import require_positive_int
+from fastrag._support.checks import require_int, require_number, require_positive_int
 from fastrag.document import Document
 from fastrag.embedding.base import Matrix, Vector
 from fastrag.errors import ConfigurationError
@@ -134,22 +133,22 @@ class PgVectorStore(VectorStore):
             raise ConfigurationError(f"conninfo must be a text or a function, not a {type(conninfo).__name__}")
         self._namespace = checked_namespace(namespace)
         self._language = language_name(language)
-        self._timeout_s = _positive("timeout_s", timeout_s)
+        self._timeout_s = require_number("timeout_s", timeout_s, above=0)
         self._hnsw = HnswSettings(
-            m=_within("m", m, 2, 100),
-            ef_construction=_within("ef_construction", ef_construction, max(4, 2 * m), 1000),
+            m=require_int("m", m, at_least=2, at_most=100),
+            ef_construction=require_int("ef_construction", ef_construction, at_least=max(4, 2 * m), at_most=1000),
             exact_up_to=require_positive_int("exact_up_to", exact_up_to),
             build_memory_mb=require_positive_int("build_memory_mb", build_memory_mb),
-            build_workers=_within("build_workers", build_workers, 0, 1024),
+            build_workers=require_int("build_workers", build_workers, at_least=0, at_most=1024),
         )
         self._server = PostgresServer(
             conninfo,
             pool_size=require_positive_int("pool_size", pool_size),
             timeout_s=self._timeout_s,
-            settings={"hnsw.ef_search": str(_within("ef_search", ef_search, 1, 1000))},
+            settings={"hnsw.ef_search": str(require_int("ef_search", ef_search, at_least=1, at_most=1000))},
         )
-        self._rows = PostgresNamespace(self._server, self._namespace, self._language)
-        self._names = self._rows.names
+        self._table = PostgresNamespace(self._server, self._namespace, self._language)
+        self._names = self._table.names
         self._shares = Shares()
         self._words: WordTexts | None = None
 
@@ -165,7 +164,7 @@ class PgVectorStore(VectorStore):
 
     async def drop(self) -> None:
         """See `VectorStore.drop`."""
-        await self._rows.drop(self._timeout_s)
+        await self._table.drop(self._timeout_s)
 
     async def lexical_ranking(self) -> str:
         """What ranks in lexical searches of this namespace; it is decided when the namespace is made.
@@ -181,17 +180,17 @@ class PgVectorStore(VectorStore):
         async def told(_: Any, table: Table) -> str:
             return _RANKINGS[table.ranking]
 
-        return await self._rows.read("open", told, "none")
+        return await self._table.read("open", told, "none")
 
     async def bind(self, embedder_id: str, dimension: int) -> None:
         """See `VectorStore.bind`."""
         agreed_binding(None, embedder_id, dimension)
-        _check_dimension(dimension)
-        await self._rows.bind(embedder_id, dimension)
+        _check_size(dimension)
+        await self._table.bind(embedder_id, dimension)
 
     async def binding(self) -> Binding | None:
         """See `VectorStore.binding`."""
-        return await self._rows.binding()
+        return await self._table.binding()
 
     async def upsert(self, documents: Sequence[Document], embeddings: Matrix | None = None) -> None:
         """See `VectorStore.upsert`.
@@ -207,7 +206,7 @@ class PgVectorStore(VectorStore):
             return
         dimension = None if vectors is None else vectors.shape[1]
         if dimension is not None:
-            _check_dimension(dimension)
+            _check_size(dimension)
         if len(copies) < _WORTH_A_THREAD:
             rows = to_rows(copies, vectors, self._to_words())
         else:
@@ -216,7 +215,7 @@ class PgVectorStore(VectorStore):
         async def put(connection: Any, table: Table) -> None:
             await write_rows(connection, self._names, table, rows)
 
-        await self._rows.write(put, None, make=True, dimension=dimension)
+        await self._table.write(put, None, make=True, dimension=dimension)
 
     async def delete(self, *, ids: Sequence[str] | None = None, filter: Filter | None = None) -> int:
         """See `VectorStore.delete`."""
@@ -230,7 +229,7 @@ class PgVectorStore(VectorStore):
             cursor = await connection.execute(f"DELETE FROM {self._names.table} WHERE {where}", values)
             return int(cursor.rowcount)
 
-        return await self._rows.write(remove, 0)
+        return await self._table.write(remove, 0)
 
     async def get(self, ids: Sequence[str]) -> list[Document]:
         """See `VectorStore.get`."""
@@ -256,13 +255,13 @@ class PgVectorStore(VectorStore):
             (count,) = await cursor.fetchone()
             return int(count)
 
-        return await self._rows.read("count", counted, 0)
+        return await self._table.read("count", counted, 0)
 
     async def scan(self, filter: Filter | None = None) -> AsyncIterator[Document]:
         """See `VectorStore.scan`."""
         check_filter(filter)
         condition = Condition(filter)
-        async with self._rows.scanned() as connection:
+        async with self._table.scanned() as connection:
             if connection is None:
                 return
             async with connection.cursor(name="fastrag_scan") as cursor:
@@ -287,7 +286,7 @@ class PgVectorStore(VectorStore):
             most = min(k, _MAX_K)
             return await nearest(connection, self._names, table.dimension, embedding, most, filter, self._shares)
 
-        rows: list[tuple[Any, ...]] = await self._rows.read("search", found, [])
+        rows: list[tuple[Any, ...]] = await self._table.read("search", found, [])
         return [(to_document(row), min(1.0, max(-1.0, -row[DISTANCE]))) for row in rows]
 
     async def search_lexical(self, text: str, k: int, filter: Filter | None) -> list[tuple[Document, float]]:
@@ -302,7 +301,7 @@ class PgVectorStore(VectorStore):
             most = min(k, _MAX_K)
             return await best_by_words(connection, self._names, table.ranking, words, most, filter, self._shares)
 
-        rows: list[tuple[Any, ...]] = await self._rows.read("search", found, []) if words else []
+        rows: list[tuple[Any, ...]] = await self._table.read("search", found, []) if words else []
         return [(to_document(row), row[SCORE]) for row in rows]
 
     async def optimize(self) -> None:
@@ -315,7 +314,7 @@ class PgVectorStore(VectorStore):
                 await index_words(connection, self._names)
             await connection.execute(f"VACUUM (ANALYZE) {self._names.table}")
 
-        await self._rows.read("optimize", tidied, None)
+        await self._table.read("optimize", tidied, None)
 
     async def close(self) -> None:
         """Close the connections of this event loop; those of others are closed when they end. A later call opens
@@ -332,7 +331,7 @@ class PgVectorStore(VectorStore):
             rows: list[tuple[Any, ...]] = await cursor.fetchall()
             return rows
 
-        return await self._rows.read("read", found, []) if ids else []
+        return await self._table.read("read", found, []) if ids else []
 
     def _to_words(self) -> WordTexts:
         if self._words is None:
@@ -340,18 +339,6 @@ class PgVectorStore(VectorStore):
         return self._words
 
 
-def _check_dimension(dimension: int) -> None:
+def _check_size(dimension: int) -> None:
     if dimension > _MAX_DIMENSION:
         raise ConfigurationError(f"pgvector takes vectors of up to {_MAX_DIMENSION} numbers, not of {dimension}")
-
-
-def _within(name: str, value: object, least: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ConfigurationError(f"{name} must be a whole number from {least} to {most}, not {value!r}")
-    return value
-
-
-def _positive(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise ConfigurationError(f"{name} must be a number above 0, not {value!r}")
-    return float(value)

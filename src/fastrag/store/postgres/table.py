@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from fastrag.errors import ConfigurationError
+from fastrag.errors import ConfigurationError, StoreError
 from fastrag.store.base import Binding
 from fastrag.store.checks import check_format
 from fastrag.store.postgres.engine import psycopg, reason_of
@@ -43,8 +43,11 @@ class Table:
         return None if self.dimension is None else Binding(self.embedder_id, self.dimension)
 
 
-class TableChangedError(Exception):
-    """The table is another than it was known to be; within this room only."""
+class TableChangedError(StoreError):
+    """The table is another than it was known to be."""
+
+    def __init__(self, names: Names) -> None:
+        super().__init__(f"the table {names.table} was dropped or made anew by others meanwhile")
 
 
 class Names:
@@ -80,7 +83,7 @@ async def make_table(connection: Any, names: Names, language: str | None) -> Tab
         ConfigurationError: It is another's, or the server cannot hold one.
     """
     async with connection.transaction():
-        await make_alone(connection)
+        await lock_making(connection)
         table = await read_table(connection, names)
         if table is None:
             await _check_server(connection)
@@ -101,7 +104,7 @@ async def bind_table(connection: Any, names: Names, binding: Binding) -> Table:
         await connection.execute(f"LOCK TABLE {names.table} IN SHARE UPDATE EXCLUSIVE MODE")
         table = await read_table(connection, names)
         if table is None:
-            raise TableChangedError
+            raise TableChangedError(names)
         known = table.binding
         if known is None or (known == Binding(None, binding.dimension) and binding.embedder_id is not None):
             table = replace(table, embedder_id=binding.embedder_id, dimension=binding.dimension)
@@ -116,7 +119,7 @@ def check_unchanged(comment: str | None, table: Table, names: Names) -> None:
         TableChangedError: It does.
     """
     if replace(_told(comment, names.table), embedder_id=table.embedder_id) != table:
-        raise TableChangedError
+        raise TableChangedError(names)
 
 
 async def drop_table(connection: Any, names: Names, timeout_s: float) -> None:
@@ -128,15 +131,22 @@ async def drop_table(connection: Any, names: Names, timeout_s: float) -> None:
     async with connection.transaction():
         # Who scans it keeps it. The caller may be who scans, so nobody would wait for anybody without a limit.
         await connection.execute("SELECT set_config('lock_timeout', %s, true)", [f"{int(timeout_s * 1000)}ms"])
-        await make_alone(connection)
+        await lock_making(connection)
         if await read_table(connection, names) is not None:
             await connection.execute(f"DROP TABLE {names.table}")
             await connection.execute(f"DROP TABLE IF EXISTS {names.run}")
 
 
-async def make_alone(connection: Any) -> None:
+async def lock_making(connection: Any) -> None:
     """Wait until nobody else makes or drops a table; within a transaction, until whose end others wait."""
     await connection.execute("SELECT pg_advisory_xact_lock(%s)", [_MAKING])
+
+
+async def is_there(connection: Any, name: str) -> bool:
+    """Whether there is a table, index or sequence of that name."""
+    cursor = await connection.execute("SELECT to_regclass(%s) IS NOT NULL", [name])
+    (there,) = await cursor.fetchone()
+    return bool(there)
 
 
 async def list_namespaces(connection: Any) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastrag.store.postgres.table import Names, make_alone
+from fastrag.store.postgres.table import Names, is_there, lock_making
 
 # From this version on, all of the index is in its pages, and these are in the write-ahead log
 # (https://github.com/timescale/pg_textsearch/pull/375).
@@ -14,7 +14,7 @@ _OUTLIVES_RESTARTS = (1, 3)
 async def index_words(connection: Any, names: Names) -> None:
     """Make the index of words where there is none. Writers wait, readers do not."""
     async with connection.transaction():
-        await make_alone(connection)
+        await lock_making(connection)
         await connection.execute(
             f"CREATE INDEX IF NOT EXISTS {names.words} ON {names.table} USING bm25 (words)"
             " WITH (text_config = 'pg_catalog.simple')"
@@ -37,23 +37,17 @@ async def rebuild_after_restart(connection: Any, names: Names) -> None:
     if await _is_good(connection, names):
         return
     async with connection.transaction():
-        await make_alone(connection)
+        await lock_making(connection)
         await connection.execute(f"CREATE UNLOGGED TABLE IF NOT EXISTS {names.run} (started timestamptz NOT NULL)")
         if not await _is_good(connection, names):
-            if await _exists(connection, names.words):
+            if await is_there(connection, names.words):
                 await connection.execute(f"REINDEX INDEX {names.words}")
             await connection.execute(f"DELETE FROM {names.run}")
             await connection.execute(f"INSERT INTO {names.run} VALUES (pg_postmaster_start_time())")
 
 
 async def _is_good(connection: Any, names: Names) -> bool:
-    if not await _exists(connection, names.run):
+    if not await is_there(connection, names.run):
         return False
     cursor = await connection.execute(f"SELECT FROM {names.run} WHERE started = pg_postmaster_start_time()")
     return await cursor.fetchone() is not None
-
-
-async def _exists(connection: Any, name: str) -> bool:
-    cursor = await connection.execute("SELECT to_regclass(%s) IS NOT NULL", [name])
-    (there,) = await cursor.fetchone()
-    return bool(there)

@@ -130,10 +130,10 @@ class Conditions:
 
     def _within(self, within: Range) -> Any:
         bounds = list(_bounds(within))
-        kinds = {bound.path for bound, _ in bounds} or {_path(kind, within.field) for kind in "ns"}
-        if bounds and len(kinds) > 1:
+        paths = {bound.path for bound, _ in bounds} or {_path(kind, within.field) for kind in "ns"}
+        if bounds and len(paths) > 1:
             return self._never()
-        conditions = [self._any([self._number(path, 0, gte=0) for path in sorted(kinds)])]
+        conditions = [self._any([self._number(path, 0, gte=0) for path in sorted(paths)])]
         for bound, wanted in bounds:
             beyond = self._is_beyond(bound)
             conditions.append(beyond if wanted else self._not(beyond))

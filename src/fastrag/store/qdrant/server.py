@@ -11,9 +11,11 @@ import sys
 from typing import Any
 from urllib.parse import urlsplit
 
+from fastrag._support.checks import require_number
 from fastrag._support.extras import import_extra
 from fastrag._support.per_loop import PerLoop
-from fastrag.errors import ConfigurationError, FastRAGError, StoreError
+from fastrag.errors import ConfigurationError, StoreError
+from fastrag.store.replies import quoted, shown_cause
 from fastrag.store.urls import without_secrets
 
 _PORT = 6333
@@ -21,7 +23,6 @@ _CONNECT_S = 5.0
 _CONNECTIONS = 64
 # The server itself closes a connection after five seconds of silence; a request must not meet that moment.
 _KEEP_ALIVE_S = 2.0
-_SHOWN = 300
 
 
 class NoCollectionError(StoreError):
@@ -52,9 +53,7 @@ class QdrantServer:
         self._api_key = (api_key if api_key is not None else os.environ.get("QDRANT_API_KEY", "")).strip()
         if not (self._api_key.isascii() and self._api_key.isprintable()):
             raise ConfigurationError("the API key has characters in it that no key has, such as a line break")
-        if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or not 0 < timeout_s < math.inf:
-            raise ConfigurationError(f"timeout_s must be a number above 0, not {timeout_s!r}")
-        self._timeout_s = float(timeout_s)
+        self._timeout_s = require_number("timeout_s", timeout_s, above=0)
         self._clients: PerLoop[Any] = PerLoop(self._new_client, lambda client: client.close())
 
     async def models(self) -> Any:
@@ -90,19 +89,17 @@ class QdrantServer:
         try:
             async with asyncio.timeout(self._timeout_s):
                 return await getattr(client, method)(**arguments)
-        except FastRAGError:
-            raise
         except TimeoutError as error:
             raise StoreError(f"{failed}: no answer within {self._timeout_s:g} s") from error
         except rest.UnexpectedResponse as error:
-            raise self._refusal(failed, error) from self._shown(error)
+            raise self._refusal(failed, error) from shown_cause(error, self._api_key)
         except exceptions.ResourceExhaustedResponse as error:
-            raise StoreError(f"{failed}: it limits the rate of requests") from self._shown(error)
+            raise StoreError(f"{failed}: it limits the rate of requests") from shown_cause(error, self._api_key)
         except rest.ResponseHandlingException as error:
-            raise self._broken(failed, error.source) from self._shown(error)
+            raise self._broken(failed, error.source) from shown_cause(error, self._api_key)
         except (ValueError, AssertionError) as error:
             # What the client raises where a reply is no JSON, or has no result in it.
-            raise self._broken(failed, error) from self._shown(error)
+            raise self._broken(failed, error) from shown_cause(error, self._api_key)
 
     async def close(self) -> None:
         """Close the running loop's connections; the next request opens others."""
@@ -134,26 +131,21 @@ class QdrantServer:
     def _refusal(self, failed: str, error: Any) -> StoreError:
         said = _said(error)
         if error.status_code == 404 and re.search("collection", said, re.IGNORECASE):
-            return NoCollectionError(f"{failed}: {self._quoted(said)}")
+            return NoCollectionError(f"{failed}: {quoted(said, self._api_key)}")
         advice = ": is the API key right?" if error.status_code in (401, 403) else ""
-        return StoreError(f"{failed}: it answered {error.status_code}, {self._quoted(said)}{advice}")
+        return StoreError(f"{failed}: it answered {error.status_code}, {quoted(said, self._api_key)}{advice}")
 
     def _broken(self, failed: str, reason: Exception) -> StoreError:
         http = _imported("httpx")
         if isinstance(reason, http.TimeoutException):
             return StoreError(f"{failed}: no connection, or no answer in time ({type(reason).__name__})")
         if isinstance(reason, http.TransportError):
-            return StoreError(f"{failed}: no connection, or it broke: {self._quoted(str(reason) or repr(reason))}")
-        return StoreError(f"{failed}: the answer is not one of Qdrant's; is the URL right? {self._quoted(str(reason))}")
-
-    def _quoted(self, words: str) -> str:
-        """What a server said, on one line, cut, and without the key."""
-        line = " ".join((words.replace(self._api_key, "***") if self._api_key else words).split())
-        return line if len(line) <= _SHOWN else line[:_SHOWN] + "..."
-
-    def _shown(self, error: Exception) -> Exception | None:
-        # A server may repeat the key in its refusal; then its own words are not kept as the cause.
-        return None if self._api_key and self._api_key in f"{error} {error!r}" else error
+            return StoreError(
+                f"{failed}: no connection, or it broke: {quoted(str(reason) or repr(reason), self._api_key)}"
+            )
+        return StoreError(
+            f"{failed}: the answer is not one of Qdrant's; is the URL right? {quoted(str(reason), self._api_key)}"
+        )
 
 
 def _imported(module: str) -> Any:

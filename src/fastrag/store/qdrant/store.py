@@ -7,10 +7,9 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from fastrag._support.checks import require_positive_int
+from fastrag._support.checks import require_list, require_positive_int, require_text
 from fastrag.document import Document
 from fastrag.embedding.base import Matrix, Vector
-from fastrag.errors import ConfigurationError
 from fastrag.store.base import Binding, VectorStore
 from fastrag.store.checks import (
     DEFAULT_NAMESPACE,
@@ -102,11 +101,13 @@ class QdrantStore(VectorStore):
         self._namespace = checked_namespace(namespace)
         self._language = language_name(language)
         self._ef = require_positive_int("ef", ef)
-        if isinstance(range_fields, str) or not all(isinstance(field, str) and field for field in range_fields):
-            raise ConfigurationError(f"range_fields must be a list of names of fields, not {range_fields!r}")
+        fields = require_list("range_fields", range_fields, of="names of fields")
         self._server = QdrantServer(url, api_key=api_key, timeout_s=timeout_s)
         self._collection = QdrantCollection(
-            self._server, f"{_PREFIX}{namespace}", language=self._language, range_fields=range_fields
+            self._server,
+            f"{_PREFIX}{namespace}",
+            language=self._language,
+            range_fields=[require_text("a name in range_fields", field) for field in fields],
         )
 
     @property
