@@ -23,6 +23,7 @@ from fastrag.llm.gguf import fetch_model
 from fastrag.llm.llama_cpp import LlamaCppServer
 
 HERE = Path(__file__).parent
+PORT = 8098  # always the same, for answers are kept under the model's URL
 SOURCES = {
     "nile": Document("nile", "The Nile runs 6,650 km through Africa and flows into the Mediterranean Sea."),
     "danube": Document("danube", "The Danube runs 2,850 km through ten countries and flows into the Black Sea."),
@@ -45,7 +46,7 @@ async def judge(base_url: str | None, model: str | None, larger: bool) -> None:
     async with AsyncExitStack() as stack:
         if base_url is None:
             path = fetch_model("qwen2.5-coder-1.5b" if larger else "smollm2-135m", progress=True)
-            server = await stack.enter_async_context(LlamaCppServer(path, threads=1))
+            server = await stack.enter_async_context(LlamaCppServer(path, threads=1, port=PORT))
             base_url, model = server.base_url, server.model
         # Without a limit a small model may write until its context is full.
         llm = OpenAICompatibleLLM(model, base_url=base_url, max_tokens=400, timeout_s=600)
@@ -62,7 +63,8 @@ async def judge(base_url: str | None, model: str | None, larger: bool) -> None:
     for position, question in enumerate(ANSWERS):
         judgements = by_position.get(position, {})
         for name, judgement in judgements.items():
-            print(f"- {question} {name}: {judgement.score if judgement.missing is None else judgement.missing.detail}")
+            said = judgement.score if judgement.missing is None else judgement.missing.detail[:200]
+            print(f"- {question} {name}: {said}")
             for claim in judgement.opinions[0].opinion.claims:
                 print(f"    {claim.text!r} {claim.verdict}: {claim.reason}")
 

@@ -7,6 +7,7 @@ import signal
 import sys
 import urllib.request
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -59,6 +60,16 @@ class TestRunning:
                 with pytest.raises(ConfigurationError, match="runs already"):
                     await server.__aenter__()
             assert not answers(base_url)
+
+    async def test_a_port_may_be_chosen_that_nobody_has(self, llama_cpp: LlamaCppServer) -> None:
+        async with LlamaCppServer(threads=1, context_tokens=256) as server:
+            port = urlsplit(server.base_url).port
+            with pytest.raises(ModelError, match="cannot run"):
+                async with LlamaCppServer(threads=1, context_tokens=256, port=port):
+                    pass
+        async with LlamaCppServer(threads=1, context_tokens=256, port=port) as server:
+            assert server.base_url == f"http://127.0.0.1:{port}/v1"
+            assert answers(server.base_url)
 
     async def test_a_cancelled_start_leaves_nothing_behind(self, llama_cpp: LlamaCppServer) -> None:
         server = LlamaCppServer(threads=1)

@@ -25,7 +25,7 @@ def main() -> None:
     params.model.path = settings["model_path"]
     params.model_alias = {settings["model"]}
     params.hostnames = ["127.0.0.1"]
-    params.port = 0  # one that is free
+    params.port = settings["port"]  # 0: one that is free
     params.cors_origins = "http://127.0.0.1"  # no web page that this machine's browser shows may ask
     params.ui = False
     params.verbosity = 1  # errors; prompts are nobody's business

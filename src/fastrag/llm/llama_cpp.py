@@ -47,7 +47,7 @@ class _Running:
 class LlamaCppServer:
     """Runs llama.cpp's OpenAI-compatible server on a GGUF model, in its own process; needs the extra ``llama-cpp``.
 
-    It listens on 127.0.0.1 at a free port, without a key: whoever is logged in on this machine may ask it. It ends with
+    It listens on 127.0.0.1 only, without a key: whoever is logged in on this machine may ask it. It ends with
     the block, and also when this process dies, however it dies. Answers in the making are then broken off.
 
     A context manager, for code that is async and for code that is not. It is started anew each time it is entered.
@@ -66,7 +66,10 @@ class LlamaCppServer:
             `fastrag.llm.gguf.fetch_model` got. Nothing is downloaded.
         context_tokens: Longest prompt and answer together in tokens, for each slot.
         slots: How many requests are answered at a time; others wait.
-        threads: How many cores to use; None leaves it to llama.cpp, which takes all.
+        threads: How many cores to use; None leaves it to llama.cpp, which takes all. More than are free slow it down
+            many times, for they wait for each other.
+        port: Where to listen; None: at a port that is free. A cache keeps answers under the model's URL, so it finds
+            them after another start only at the same port.
         start_timeout_s: Seconds for loading the model.
 
     Raises:
@@ -88,6 +91,7 @@ class LlamaCppServer:
         context_tokens: int = 4096,
         slots: int = 1,
         threads: int | None = None,
+        port: int | None = None,
         start_timeout_s: float = 120.0,
     ) -> None:
         self._path = default_gguf_path() if model_path is None else Path(model_path).expanduser().absolute()
@@ -98,6 +102,7 @@ class LlamaCppServer:
             "context_tokens": require_positive_int("context_tokens", context_tokens),
             "slots": require_positive_int("slots", slots),
             "threads": None if threads is None else require_positive_int("threads", threads),
+            "port": 0 if port is None else require_positive_int("port", port),
         }
         if isinstance(start_timeout_s, bool) or not 0 < start_timeout_s < threading.TIMEOUT_MAX:
             raise ConfigurationError(f"start_timeout_s must be a number of seconds above 0, not {start_timeout_s!r}")
