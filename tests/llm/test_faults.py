@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import threading
 import time
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -276,10 +277,22 @@ async def test_nobody_is_sent_into_a_long_pause(ask: Any, server: Server) -> Non
 
 
 async def test_no_more_wait_than_may(ask: Any, kind: Kind) -> None:
-    async with kind.server(ANSWER) as server:
-        llm = a_model(server, max_concurrency=2)
-        await storm(llm, ask, 20)
-        assert server.peak <= 2
+    lock = threading.Lock()
+    active = peak = 0
+
+    def answer(_: object) -> str:
+        nonlocal active, peak
+        with lock:
+            active += 1
+            peak = max(peak, active)
+        time.sleep(0.005)  # so that others would come meanwhile
+        with lock:
+            active -= 1
+        return ANSWER
+
+    async with kind.server(answer) as server:
+        await storm(a_model(server, max_concurrency=2), ask, 20)
+    assert peak <= 2
 
 
 async def test_whoever_reads_a_stream_may_ask_further(server: Server) -> None:

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from email.utils import mktime_tz, parsedate_tz
-from typing import Any, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
@@ -80,6 +80,7 @@ class _Call:
     attempts: Attempts | None
     is_refused: bool = False  # the last attempt was, and none is under way
     pause_s: float | None = None
+    stopped_by: FastRAGError | None = None  # what ends the call, whatever the SDK does next
 
 
 class SDKConnection:
@@ -129,8 +130,8 @@ class SDKConnection:
         self.timeout_s = float(timeout_s)
         self._max_retries = max_retries
         self._make_client = getattr(self._sdk, sdk.client)
-        # Both SDKs hand on their own errors as they are; any other that is raised below them they take for a broken
-        # connection, and try again.
+        # New SDKs hand on their own errors as they are; any other that is raised below them they take for a broken
+        # connection, and try again. Old ones do so with all: hence `_Call.stopped_by`.
         self._carrier: Any = type("Carrier", (getattr(self._sdk, sdk.error),), {})
         self._bounded = None if max_reply_bytes is None else self._stream_class(max_reply_bytes)
         self._clients: PerLoop[Any] = PerLoop(self._new_client, lambda client: client.close())
@@ -168,16 +169,24 @@ class SDKConnection:
         return client
 
     async def _before_request(self, request: Any) -> None:
+        call = self._calls[asyncio.current_task()]
+        if call.stopped_by is not None:
+            raise self._carrier from call.stopped_by
         # A redirect would carry the texts to a host that nobody chose.
         if _origin(request.url) != self._origin:
-            raise self._carrier from ServiceRejectedError(
-                f"{self.place} redirects to another place, which was sent nothing: "
-                f"{self.quoted(str(request.url))}. If it is to be trusted, give it as base_url"
+            self._stop(
+                ServiceRejectedError(
+                    f"{self.place} redirects to another place, which was sent nothing: "
+                    f"{self.quoted(str(request.url))}. If it is to be trusted, give it as base_url"
+                )
             )
-        call = self._calls[asyncio.current_task()]
         if call.attempts is not None:
             await call.attempts.begin()
         call.is_refused = False
+
+    def _stop(self, error: FastRAGError) -> NoReturn:
+        self._calls[asyncio.current_task()].stopped_by = error
+        raise self._carrier from error
 
     async def _after_response(self, response: Any) -> None:
         call = self._calls[asyncio.current_task()]
@@ -206,8 +215,10 @@ class SDKConnection:
                 async for part in self._stream:
                     left -= len(part)
                     if left < 0:
-                        raise connection._carrier from MalformedReplyError(
-                            f"{connection.place} sent a reply of more than {max_reply_bytes:,} bytes"
+                        connection._stop(
+                            MalformedReplyError(
+                                f"{connection.place} sent a reply of more than {max_reply_bytes:,} bytes"
+                            )
                         )
                     yield part
 
@@ -231,23 +242,27 @@ class SDKConnection:
                 yield
         except FastRAGError:
             raise
-        except self._carrier as error:
-            raise error.__cause__ from error.__cause__.__cause__
         except (TimeoutError, sdk.APITimeoutError, http.TimeoutException) as error:
             if call.is_refused:
                 raise unavailable(
                     f"{self.place} limits the rate of requests: it took none within {self.timeout_s:g} s", call.pause_s
                 ) from error
             raise ServiceTimeoutError(f"{self.place} did not answer within {self.timeout_s:g} s") from error
-        except (sdk.APIConnectionError, http.TransportError) as error:
-            reason = error.__cause__ or error
-            raise ServiceUnavailableError(f"no connection to {self.place}, or it broke: {reason}") from error
+        except (self._carrier, sdk.APIConnectionError) as error:
+            if call.stopped_by is not None:
+                raise call.stopped_by from None
+            raise self._broken(error) from error
+        except http.TransportError as error:
+            raise self._broken(error) from error
         except sdk.APIError as error:
             raise self._translated(error) from self._shown(error)
         except UnicodeEncodeError as error:
             raise ConfigurationError(f"what is to be sent to {self.place} is not valid Unicode: {error}") from error
         except ValueError as error:  # what the SDK's decoder of streams raises
             raise MalformedReplyError(f"{self.place} sent something that is not JSON: {error}") from error
+
+    def _broken(self, error: Exception) -> ServiceUnavailableError:
+        return ServiceUnavailableError(f"no connection to {self.place}, or it broke: {error.__cause__ or error}")
 
     def _translated(self, error: Any) -> FastRAGError:
         said = self.quoted(str(error))
