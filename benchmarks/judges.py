@@ -258,6 +258,10 @@ async def measure(options: argparse.Namespace, llm: OpenAICompatibleLLM) -> None
         print("\n".join([HEAD, *lines]))
 
 
+def local(options: argparse.Namespace) -> LlamaCppServer:
+    return LlamaCppServer(gguf_path(options.gguf), context_tokens=8192, threads=options.threads)
+
+
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
@@ -266,6 +270,7 @@ async def main() -> None:
     parser.add_argument("--again", action="store_true", help="ask everything twice")
     parser.add_argument("--by-logprobs", action="store_true", help="verdicts by log-probabilities, not in writing")
     parser.add_argument("--gguf", help="a model that fastrag.llm.gguf knows, served on this machine")
+    parser.add_argument("--threads", type=int, help="how many cores that model takes (default: all)")
     parser.add_argument("--base-url")
     parser.add_argument("--model")
     parser.add_argument("--timeout-s", type=float, default=600.0)
@@ -274,7 +279,7 @@ async def main() -> None:
     options = parser.parse_args()
     if (options.gguf is None) == (options.model is None):
         parser.error("give either --gguf, or --model and, where it is not OpenAI's, --base-url")
-    server = nullcontext() if options.gguf is None else LlamaCppServer(gguf_path(options.gguf), context_tokens=8192)
+    server = nullcontext() if options.gguf is None else local(options)
     with server as running:
         llm = OpenAICompatibleLLM(
             options.model or running.model,
