@@ -42,6 +42,14 @@ def models(judge):
     return [asking._llm for asking in judge.takes()]
 
 
+def test_a_caches_path_may_begin_in_the_users_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    judge = Judge(local(), cache="~/own.sqlite")
+    assert (tmp_path / "own.sqlite").exists()
+    assert len(judge.takes()) == 1
+
+
 def test_one_cache_for_each_model_and_file(judges_cache, tmp_path):
     one, other = local(), local()
     [first], [second] = models(Judge(one)), models(Judge(one, votes=1))

@@ -213,7 +213,7 @@ _cached_models: WeakValueDictionary[tuple[int, Path], CachedLLM] = WeakValueDict
 def _cached(model: LLM, cache: bool | str | Path) -> LLM:
     if isinstance(model, CachedLLM) or not model.is_repeatable:
         return model
-    path = default_cache_path() if isinstance(cache, bool) else Path(cache).absolute()
+    path = default_cache_path() if isinstance(cache, bool) else Path(cache).expanduser().absolute()
     found = _cached_models.get((id(model), path))
     if found is None:
         # It holds the model, so that no other can have its id meanwhile.
