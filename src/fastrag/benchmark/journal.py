@@ -150,6 +150,10 @@ def _take_entry(contents: JournalContents, entry: _Entry) -> None:
     contents.target, contents.judges = _tally(entry.target), _tally(entry.judges)
 
 
+def _kept(tally: Tally) -> _Tally:
+    return _Tally(*(getattr(tally, name) for name in _Tally.__struct_fields__))
+
+
 def _tally(kept: _Tally | None) -> Tally | None:
     return None if kept is None else Tally(*msgspec.structs.astuple(kept))
 
@@ -206,7 +210,7 @@ class Journal:
             budget.output_tokens,
             budget.cost_usd,
         )
-        target, judges = encode(_Tally(*budget.target.counts())), encode(_Tally(*budget.judges.counts()))
+        target, judges = encode(_kept(budget.target)), encode(_kept(budget.judges))
         self._append(b'%b,"sample":%b,"target":%b,"judges":%b}' % (start, encode(result), target, judges))
         self._ended += 1
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-Counts = tuple[int, int, int, int, float, int, int, int]
-
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -66,19 +64,6 @@ class Tally:
         """Count one call that a cache answered."""
         self.calls += 1
         self.cached_calls += 1
-
-    def counts(self) -> Counts:
-        """The fields, in their order."""
-        return (
-            self.calls,
-            self.cached_calls,
-            self.input_tokens,
-            self.output_tokens,
-            self.cost_usd,
-            self.without_input,
-            self.without_output,
-            self.without_cost,
-        )
 
     def usage(self, *, known: bool = True) -> Usage:
         """What may be said of it; ``known`` is False where calls are missing in it."""
