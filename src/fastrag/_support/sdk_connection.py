@@ -22,6 +22,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from fastrag._support.api_key import ApiKey, KeySource
+from fastrag._support.checks import require_int, require_number
 from fastrag._support.extras import import_extra
 from fastrag._support.per_loop import PerLoop
 from fastrag.errors import (
@@ -115,10 +116,8 @@ class SDKConnection:
         # The HTTP library under the SDK (httpx or httpx2); older SDKs let its errors through when a stream breaks.
         client_class = self._sdk.DefaultAsyncHttpxClient.__base__
         self._http = import_extra(client_class.__module__.partition(".")[0], extra=sdk.module, purpose=user)
-        if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or not 0 < timeout_s < math.inf:
-            raise ConfigurationError(f"timeout_s must be a number of seconds above 0, not {timeout_s!r}")
-        if isinstance(max_retries, bool) or not isinstance(max_retries, int) or max_retries < 0:
-            raise ConfigurationError(f"max_retries must be a whole number of at least 0, not {max_retries!r}")
+        self.timeout_s = require_number("timeout_s", timeout_s, above=0)
+        self._max_retries = require_int("max_retries", max_retries, at_least=0)
         self._base_url = base_url or os.environ.get(sdk.base_url_variable) or None
         self.place = _place(self._base_url or sdk.base_url)
         self.key = ApiKey(api_key, variable=sdk.key_variable)
@@ -127,8 +126,6 @@ class SDKConnection:
                 f"{user} needs a key: set {sdk.key_variable}, give api_key, "
                 "or give base_url for a server that needs none"
             )
-        self.timeout_s = float(timeout_s)
-        self._max_retries = max_retries
         self._make_client = getattr(self._sdk, sdk.client)
         # New SDKs hand on their own errors as they are; any other that is raised below them they take for a broken
         # connection, and try again. Old ones do so with all: hence `_Call.stopped_by`.

@@ -13,7 +13,7 @@ from fastrag._support.extras import import_extra
 from fastrag._support.sdk_connection import ANTHROPIC
 from fastrag.errors import ConfigurationError, MalformedReplyError
 from fastrag.llm.base import Completion, CompletionDelta, Prompt
-from fastrag.llm.served import ServedLLM, count, schema_text
+from fastrag.llm.served import ServedLLM, schema_text, token_count
 
 _CACHED = ("cache_creation_input_tokens", "cache_read_input_tokens")
 
@@ -208,7 +208,7 @@ class AnthropicLLM(ServedLLM):
 
 
 def _completion(text: str, usage: Any, model: str | None) -> Completion:
-    return Completion(text, _input_tokens(usage), count(usage, "output_tokens"), model)
+    return Completion(text, _input_tokens(usage), token_count(usage, "output_tokens"), model)
 
 
 def _input_tokens(usage: Any) -> int | None:
@@ -216,7 +216,8 @@ def _input_tokens(usage: Any) -> int | None:
     if not isinstance(usage, dict):
         return None
     parts = [
-        count(usage, name) for name in ("input_tokens", *(name for name in _CACHED if usage.get(name) is not None))
+        token_count(usage, name)
+        for name in ("input_tokens", *(name for name in _CACHED if usage.get(name) is not None))
     ]
     counted = [part for part in parts if part is not None]
     return sum(counted) if len(counted) == len(parts) else None

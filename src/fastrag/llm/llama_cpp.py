@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import IO
 from urllib.parse import urlsplit
 
-from fastrag._support.checks import require_positive_int
+from fastrag._support.checks import require_number, require_positive_int
 from fastrag.errors import ConfigurationError, MissingDependencyError, ModelError
 from fastrag.llm.gguf import default_gguf_path, how_to_get
 
@@ -104,9 +104,7 @@ class LlamaCppServer:
             "threads": None if threads is None else require_positive_int("threads", threads),
             "port": 0 if port is None else require_positive_int("port", port),
         }
-        if isinstance(start_timeout_s, bool) or not 0 < start_timeout_s < threading.TIMEOUT_MAX:
-            raise ConfigurationError(f"start_timeout_s must be a number of seconds above 0, not {start_timeout_s!r}")
-        self._start_timeout_s = start_timeout_s
+        self._start_timeout_s = require_number("start_timeout_s", start_timeout_s, above=0, below=threading.TIMEOUT_MAX)
         # Looked for, not imported: it is the other process that needs it, and its library is large.
         if importlib.util.find_spec("xllamacpp") is None:
             raise MissingDependencyError(

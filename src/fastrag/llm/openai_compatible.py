@@ -13,7 +13,7 @@ from fastrag._support.api_key import KeySource
 from fastrag._support.sdk_connection import OPENAI
 from fastrag.errors import MalformedReplyError
 from fastrag.llm.base import Completion, CompletionDelta, Prompt
-from fastrag.llm.served import ServedLLM, count, schema_text
+from fastrag.llm.served import ServedLLM, schema_text, token_count
 
 _ROUNDING = 1e-3  # a probability of 1 has the logarithm 0, and some servers' arithmetic a little more
 
@@ -214,5 +214,5 @@ def _first_token(logprobs: Any) -> dict[str, float]:
 
 
 def _completion(text: str, usage: Any, model: str | None, first_token: Mapping[str, float] | None = None) -> Completion:
-    inputs, outputs = count(usage, "prompt_tokens"), count(usage, "completion_tokens")
+    inputs, outputs = token_count(usage, "prompt_tokens"), token_count(usage, "completion_tokens")
     return Completion(text, inputs, outputs, model, first_token or {})

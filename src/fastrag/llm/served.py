@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
@@ -12,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from fastrag._support.api_key import KeySource
-from fastrag._support.checks import require_positive_int, require_text
+from fastrag._support.checks import require_number, require_positive_int, require_text
 from fastrag._support.sdk_connection import SDK, SDKConnection
 from fastrag.errors import ConfigurationError, MalformedReplyError, ServiceRejectedError
 from fastrag.llm.base import LLM, Message, Prompt
@@ -51,11 +50,7 @@ class ServedLLM(LLM):
         self._model = require_text("model", model)
         self._parameters: dict[str, Any] = {"model": model}
         if temperature is not None:
-            if isinstance(temperature, bool) or not isinstance(temperature, int | float):
-                raise ConfigurationError(f"temperature must be a number or None, not {temperature!r}")
-            if not 0 <= temperature < math.inf:
-                raise ConfigurationError(f"temperature must be at least 0, not {temperature!r}")
-            self._parameters["temperature"] = temperature
+            self._parameters["temperature"] = require_number("temperature", temperature, at_least=0)
         if max_tokens is not None:
             self._parameters["max_tokens"] = require_positive_int("max_tokens", max_tokens)
         self._options = dict(options or {})
@@ -205,7 +200,7 @@ def schema_text(prompt: Prompt) -> str:
         raise ConfigurationError(f"the prompt's schema must be what JSON can hold: {error}") from error
 
 
-def count(usage: Any, name: str) -> int | None:
+def token_count(usage: Any, name: str) -> int | None:
     """The number of tokens of that name; what is not a count is unknown, not an error: the answer itself is sound."""
     value = usage.get(name) if isinstance(usage, dict) else None
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
