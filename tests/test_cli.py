@@ -44,6 +44,18 @@ def test_help_teaches(capsys):
     assert "Exit codes" in out
 
 
+def test_the_demo_tells_of_a_missing_extra_before_it_fetches_a_model(monkeypatch, tmp_path, capsys):
+    def fetch(name="", *, progress=False):
+        pytest.fail("nothing is fetched for what cannot run")
+
+    monkeypatch.setattr("fastrag.llm.gguf.fetch_model", fetch)
+    monkeypatch.setattr("fastrag.llm.gguf.gguf_path", lambda: tmp_path / "none.gguf")
+    monkeypatch.delenv("FASTRAG_GGUF", raising=False)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main(["demo", "--llm", "--folder", str(tmp_path / "demo")]) == 1
+    assert "pip install 'fastrag[llama-cpp]'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", ["demo", "ingest", "ask", "copy", "show", "best", "compare"])
 def test_every_command_has_examples(command, capsys):
     with pytest.raises(SystemExit) as caught:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from pathlib import Path
 
 from fastrag.cli.arguments import add_model_dir
 from fastrag.cli.running import run_async
 from fastrag.cli.terminal import console
+from fastrag.errors import ModelError
 
 ABOUT = "benchmark four pipelines over Python's own language reference"
 
@@ -45,12 +47,14 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _check_language_model() -> None:
-    # Before the rest, so that what is missing is said at once and not after a minute.
+    # Before the rest, so that what is missing is said at once: not after a minute, nor after the model was fetched.
     from fastrag.llm import OpenAICompatibleLLM
     from fastrag.llm.gguf import default_gguf_path, fetch_model, gguf_path
     from fastrag.llm.llama_cpp import LlamaCppServer
 
+    OpenAICompatibleLLM("any", base_url="http://127.0.0.1/v1")
+    with suppress(ModelError):
+        LlamaCppServer()
     if default_gguf_path() == gguf_path():
         fetch_model(progress=True)
     LlamaCppServer()
-    OpenAICompatibleLLM("any", base_url="http://127.0.0.1/v1")

@@ -13,7 +13,6 @@ from fastrag.benchmark.report.terminal import print_results
 from fastrag.benchmark.samples import EvalSample
 from fastrag.demo.corpus import samples
 from fastrag.llm import LLM, ExtractiveLLM, OpenAICompatibleLLM
-from fastrag.llm.gguf import default_gguf_path
 from fastrag.llm.llama_cpp import LlamaCppServer
 from fastrag.query import QueryEngine
 
@@ -35,7 +34,7 @@ async def ask_language_model(retriever: Retriever, folder: Path, console: Consol
     """
     # Half of the cores: on a busy machine llama.cpp is many times slower with as many threads as there are cores.
     threads = max(1, (os.cpu_count() or 1) // 2)
-    async with LlamaCppServer(default_gguf_path(), context_tokens=2048, threads=threads) as server:
+    async with LlamaCppServer(context_tokens=2048, threads=threads) as server:
         model = OpenAICompatibleLLM(server.model, base_url=server.base_url, max_tokens=80, timeout_s=_TIMEOUT_S)
         console.print(
             f"\nLanguage model: {server.model} on {threads} of this machine's cores, {len(_questions())} questions; "
