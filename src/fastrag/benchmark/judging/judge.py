@@ -41,6 +41,16 @@ class Choice:
     probabilities: Mapping[str, float]
     reason: str = ""
 
+    def expected(self, values: Mapping[str, float]) -> float:
+        """The mean of the options' ``values``, weighted by their probabilities, within the range of all values.
+
+        >>> Choice("good", {"good": 0.75, "bad": 0.25}).expected({"good": 1.0, "bad": 0.0})
+        0.75
+        """
+        mean = sum(values[option] * probability for option, probability in self.probabilities.items())
+        # Probabilities add up to 1 but for rounding.
+        return min(max(mean, min(values.values())), max(values.values()))
+
 
 class Judge:
     """Whom judged metrics ask: a model, or a jury of several.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from fastrag._support.concurrency import run_together
 from fastrag.benchmark.estimate import Assumptions, Between
@@ -81,7 +81,7 @@ class AnswerRelevance(JudgedMetric):
         """See `JudgedMetric.opinion`."""
         content = material(("question", sample.question), ("answer", outcome.answer))
         choice = await asking.choose(ANSWER_INSTRUCTIONS, content, list(ANSWER_GRADES))
-        return Opinion(expected(choice, ANSWER_GRADES), reason=choice.reason)
+        return Opinion(choice.expected(ANSWER_GRADES), reason=choice.reason)
 
 
 class ContextRelevance(JudgedMetric):
@@ -140,7 +140,7 @@ class ContextRelevance(JudgedMetric):
             *(_grade(asking, sample.question, source.text) for source in outcome.sources), at_once=AT_ONCE
         )
         if self._graded:
-            parts = [expected(choice, SOURCE_GRADES) / max(SOURCE_GRADES.values()) for choice in choices]
+            parts = [choice.expected(SOURCE_GRADES) / max(SOURCE_GRADES.values()) for choice in choices]
         else:
             parts = [float(SOURCE_GRADES[choice.option] >= _HELPS) for choice in choices]
         claims = (
@@ -156,13 +156,6 @@ async def _grade(asking: Asking, question: str, source: str) -> Choice:
         content = material(("question", question), ("source", piece))
         choice = await asking.choose(SOURCE_INSTRUCTIONS, content, list(SOURCE_GRADES))
         # Of equal ones the first that was asked for: its reason is the judge's.
-        if not best.reason or expected(choice, SOURCE_GRADES) > expected(best, SOURCE_GRADES):
+        if not best.reason or choice.expected(SOURCE_GRADES) > best.expected(SOURCE_GRADES):
             best = choice
     return best
-
-
-def expected(choice: Choice, values: Mapping[str, float]) -> float:
-    """The mean of ``values`` by the probabilities of their words, within their range."""
-    mean = sum(values[option] * probability for option, probability in choice.probabilities.items())
-    # Probabilities add up to 1 but for rounding.
-    return min(max(mean, min(values.values())), max(values.values()))

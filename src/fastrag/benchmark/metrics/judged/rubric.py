@@ -11,7 +11,6 @@ from fastrag.benchmark.judging.opinions import Missing, Opinion
 from fastrag.benchmark.metrics.base import QueryOutcome
 from fastrag.benchmark.metrics.judged.base import JudgedMetric
 from fastrag.benchmark.metrics.judged.material import MATERIAL, material
-from fastrag.benchmark.metrics.judged.relevance import expected
 from fastrag.benchmark.samples import EvalSample
 from fastrag.errors import ConfigurationError
 from fastrag.llm import LLM
@@ -129,7 +128,7 @@ class Rubric(JudgedMetric):
             values = {name: rank / (len(self._levels) - 1) for rank, name in enumerate(self._levels)}
             how = LEVELS.format(levels=", ".join(self._levels))
         choice = await asking.choose(INSTRUCTIONS + how, material(*shown_to_judge), list(values))
-        return Opinion(expected(choice, values), reason=choice.reason)
+        return Opinion(choice.expected(values), reason=choice.reason)
 
 
 def _checked(levels: object) -> dict[str, str]:
