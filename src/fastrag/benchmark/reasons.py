@@ -46,7 +46,8 @@ def explain_missing(kind: Explanation, detail: str) -> None:
     Args:
         kind: ``"not_applicable"``: the sample lacks what the metric needs, so that nobody could be scored on it, and
             the question does not count as measurable. ``"not_measured"``: this outcome gives nothing to measure.
-            ``"judge_unparseable"``: a model's reply could not be read.
+            ``"judge_unparseable"``: a model's reply could not be read. ``"metric_error"``: what the metric needed
+            failed.
         detail: For people; cut after 2,000 characters.
 
     Raises:

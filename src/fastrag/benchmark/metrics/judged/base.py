@@ -22,7 +22,7 @@ from fastrag.llm import LLM
 class JudgedMetric(Metric):
     """A metric that asks a language model.
 
-    The score is the mean of the opinions of all models and votes; None where fewer than half of them could be read.
+    The score is the mean of the opinions of all models and votes; None where fewer than half of them have one.
 
     Args:
         judge: A `Judge`; a model or several are made one with its defaults.

@@ -17,7 +17,6 @@ NO_CLAIMS = Missing("not_measured", "the answer makes no claims")
 NO_REFERENCE_CLAIMS = Missing("not_applicable", "the reference_answer makes no claims")
 NOT_IN_SOURCES = Missing("not_measured", "the sources support no claim of the reference_answer")
 
-
 _ANY_OUTCOME = QueryOutcome("It rains.", [Document("weather", "It rains.")], 0.0)
 
 

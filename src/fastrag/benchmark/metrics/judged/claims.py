@@ -40,7 +40,7 @@ short answer leaves out ("Yes." claims what the question asks).
 - As the text has it: keep its numbers, dates, names, conditions and degrees of certainty, add nothing, correct \
 nothing, and list wrong statements like right ones.
 - Each once.
-No claims are: questions, greetings, advice where to look, words about the text itself or its sources, marks of \
+These are not claims: questions, greetings, advice where to look, words about the text itself or its sources, marks of \
 citation such as [1], and statements that the answer is not known or not found. If nothing else is left, the list is \
 empty.
 Reply with JSON: {{"claims": ["...", "..."]}}.\

@@ -28,7 +28,7 @@ Reply with JSON: {{"parts": ["...", "..."]}}.\
 """
 
 COVERED = f"""\
-You decide which parts of a question an answer answers. The sources are the answer; the parts have numbers.
+You decide which parts of a question an answer answers. The answer is shown as the source; the parts have numbers.
 {MATERIAL}
 The verdict of a part is
 - answered: the answer gives what the part asks for, or says that there is no such thing;
