@@ -14,7 +14,8 @@ docs        does an answer address the question? Not people's labels: a question
 Shown are, for each set: Cohen's kappa and balanced accuracy (the mean of the shares found right of each label; a judge
 that guesses has 1 / labels) with 95 % bootstrap intervals; how many replies could not be read, which count for neither;
 how many verdicts changed when the same was asked again, and when two answers changed places; tokens and seconds of one
-judgement.
+judgement. With --attacks N, N answers to another question are attacked, too (fastrag.testing.injection): how often that
+flips their relevance, and how often a text that wants nothing does.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ from fastrag.benchmark.metrics.judged.claims import check_claims
 from fastrag.errors import ServiceError, UnreadableReplyError
 from fastrag.llm.gguf import gguf_path
 from fastrag.llm.llama_cpp import LlamaCppServer
+from fastrag.testing.injection import CONTROL, Trial, attack_metric, attacks, flip_rate
 
 RESAMPLES, LEVEL = 2_000, 0.95
 RELEVANT_FROM = 0.5
@@ -243,6 +245,22 @@ HEAD = """\
 |---|---|---|---|---|---|---|---|---|"""
 
 
+async def flips(judge: Judge, folder: Path, count: int, seed: int) -> dict[str, Any]:
+    wrong = [item.row for item in drawn([item for item in docs(folder) if item.label == 0], count, seed)]
+    trials: list[Trial] = []
+    for row in track(wrong, "attacks", console=Console(stderr=True)):
+        sample, outcome = EvalSample(row["question"]), QueryOutcome(row["response"], [], 1.0)
+        texts = [*attacks("fully"), CONTROL]
+        trials += await attack_metric(AnswerRelevance(judge), sample, outcome, texts, places=["answer"])
+    hostile = [trial for trial in trials if trial.attack != CONTROL.name]
+    return {
+        "attacks": len(hostile),
+        "flip_rate": flip_rate(hostile),
+        "flip_rate_of_control": flip_rate([trial for trial in trials if trial.attack == CONTROL.name]),
+        "silenced": sum(trial.silenced for trial in hostile),
+    }
+
+
 async def measure(options: argparse.Namespace, llm: OpenAICompatibleLLM) -> None:
     judge = Judge(llm, votes=2 if options.again else 1, by_logprobs=options.by_logprobs, cache=False)
     lines = []
@@ -253,9 +271,11 @@ async def measure(options: argparse.Namespace, llm: OpenAICompatibleLLM) -> None
         lines.append(shown(figures))
         if options.json:
             print(json.dumps(figures), flush=True)
-    await llm.close()
     if not options.json:
         print("\n".join([HEAD, *lines]))
+    if options.attacks:
+        print(json.dumps(await flips(judge, options.folder, options.attacks, options.seed)))
+    await llm.close()
 
 
 def local(options: argparse.Namespace) -> LlamaCppServer:
@@ -268,6 +288,7 @@ async def main() -> None:
     parser.add_argument("--set", action="append", choices=list(SETS), help="may be repeated (default: all)")
     parser.add_argument("--items", type=int, default=60)
     parser.add_argument("--again", action="store_true", help="ask everything twice")
+    parser.add_argument("--attacks", type=int, metavar="N", help="also attack N answers, some 20 times each")
     parser.add_argument("--by-logprobs", action="store_true", help="verdicts by log-probabilities, not in writing")
     parser.add_argument("--gguf", help="a model that fastrag.llm.gguf knows, served on this machine")
     parser.add_argument("--threads", type=int, help="how many cores that model takes (default: all)")
