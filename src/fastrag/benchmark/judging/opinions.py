@@ -11,13 +11,14 @@ from fastrag.benchmark.reasons import Explanation
 
 @dataclass(frozen=True, slots=True)
 class JudgedClaim:
-    """One statement that was judged by itself, and what was found of it.
+    """One thing that was judged by itself, most often a statement, and what was found of it.
 
     Attributes:
-        text: The statement, as the judge took it out of a longer text.
+        text: The statement, as the judge took it out of a longer text; of some metrics a part of the question, a
+            sentence of the answer, the whole answer, or a source's id.
         verdict: A word of the metric's own, such as "supported", "contradicted" or "not_found".
         sources: Numbers (from 1) of the sources that decided it; may be empty.
-        reason: The judge's words, may be empty.
+        reason: The judge's words, or why it was not asked, or how sure it was; may be empty.
     """
 
     text: str
@@ -47,7 +48,7 @@ class Opinion:
         score: None where it could not be measured.
         missing: Why, where ``score`` is None; else None.
         claims: What the score was made of, where it was made of claims.
-        reason: The judge's words, may be empty.
+        reason: The judge's words, or what is to be said of the claims (not all were judged, say); may be empty.
     """
 
     score: float | None
@@ -91,7 +92,7 @@ class Judgement:
         score: The mean of the opinions that have a score; None where fewer than half of them have one.
         spread: Highest minus lowest of those scores; None for fewer than two.
         missing: Why ``score`` is None.
-        opinions: One for each model and vote, in their order.
+        opinions: One for each model and vote, in their order; empty where nothing was asked.
     """
 
     metric: str
