@@ -16,8 +16,7 @@ from fastrag.benchmark.asking import Asker
 from fastrag.benchmark.assembly import assemble
 from fastrag.benchmark.budget import Price
 from fastrag.benchmark.checks import all_problems, with_ids
-from fastrag.benchmark.estimate import Assumptions, Between, Estimate
-from fastrag.benchmark.estimating import estimated
+from fastrag.benchmark.estimate import Assumptions, Between, Estimate, estimated
 from fastrag.benchmark.id_spaces import disjoint_ids_warning
 from fastrag.benchmark.limits import Limits
 from fastrag.benchmark.loop_lag import measured_lag
