@@ -140,6 +140,9 @@ BROKEN = {
     "deep nesting": Fault(body=b"[" * 100_000),
     "a web page that claims to be a stream": Fault(body=b"<p>Hi</p>\n\n", content_type="text/event-stream"),
     "a stream that is no JSON": Fault(body=b"event: message_start\ndata: {oops\n\n", content_type="text/event-stream"),
+    "a stream that is nested deep": Fault(
+        body=b"event: message_start\ndata: " + b"[" * 100_000 + b"\n\n", content_type="text/event-stream"
+    ),
     "a stream of lists": Fault(body=b"event: message_start\ndata: [1]\n\n", content_type="text/event-stream"),
 }
 
@@ -320,6 +323,16 @@ async def test_the_key_is_in_nothing_that_is_shown(ask: Any, kind: Kind, caplog:
             assert KEY not in "".join(traceback.format_exception(caught.value)) + repr(llm) + llm.id
         assert len(other.requests) == 3
     assert KEY not in caplog.text
+
+
+async def test_why_there_is_no_text_is_told_without_the_key_and_cut(kind: Kind, server: Server) -> None:
+    why = f"{KEY} {'x' * 100_000}"
+    thought = [{"type": "thinking", "thinking": "hm"}]
+    server.fail_next(Fault.changed(choices=[{"message": {}, "finish_reason": why}], content=thought, stop_reason=why))
+    with pytest.raises(MalformedReplyError, match=f"{kind.end} '") as caught:
+        await a_model(server).complete(PROMPT)
+    assert KEY not in str(caught.value)
+    assert len(str(caught.value)) < 1_000
 
 
 def test_the_key_is_refused_where_it_would_be_shown(kind: Kind) -> None:

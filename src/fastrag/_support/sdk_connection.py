@@ -255,7 +255,7 @@ class SDKConnection:
             raise self._translated(error) from self._shown(error)
         except UnicodeEncodeError as error:
             raise ConfigurationError(f"what is to be sent to {self.place} is not valid Unicode: {error}") from error
-        except ValueError as error:  # what the SDK's decoder of streams raises
+        except (ValueError, RecursionError) as error:  # what the SDK's decoder of streams raises
             raise MalformedReplyError(f"{self.place} sent something that is not JSON: {error}") from error
 
     def _broken(self, error: Exception) -> ServiceUnavailableError:

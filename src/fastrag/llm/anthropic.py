@@ -134,7 +134,8 @@ class AnthropicLLM(ServedLLM):
         texts = [block.text for block in reply.content if block.type == "text"]
         if reply.stop_reason is None or (reply.content and not texts):
             place = self._connection.place
-            raise MalformedReplyError(f"{place} gave a reply without text (stop_reason {reply.stop_reason!r})")
+            said = self._connection.quoted(f"stop_reason {reply.stop_reason!r}")
+            raise MalformedReplyError(f"{place} gave a reply without text ({said})")
         text = "".join(texts)
         if reply.stop_reason == "end_turn":
             self._look_at_form(prompt, text)

@@ -148,7 +148,8 @@ class OpenAICompatibleLLM(ServedLLM):
             raise MalformedReplyError(f"{place} gave a reply without choices")
         choice = decoded.choices[0]
         if choice.message.text is None:
-            raise MalformedReplyError(f"{place} gave a reply without text (finish_reason {choice.finish_reason!r})")
+            said = self._connection.quoted(f"finish_reason {choice.finish_reason!r}")
+            raise MalformedReplyError(f"{place} gave a reply without text ({said})")
         if choice.finish_reason == "stop":
             self._look_at_form(prompt, choice.message.text)
         first_token = _first_token(choice.logprobs) if prompt.top_logprobs else {}

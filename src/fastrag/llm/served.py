@@ -178,7 +178,7 @@ class ServedLLM(LLM):
                     place = self._connection.place
                     raise MalformedReplyError(f"{place} sent a piece of another form: {error}") from error
             if count == 0:
-                kind = stream.response.headers.get("content-type")
+                kind = self._connection.quoted(str(stream.response.headers.get("content-type")))
                 raise MalformedReplyError(f"{self._connection.place} was asked for a stream and sent none, but {kind}")
 
     def _broken_off(self, texts: list[str]) -> MalformedReplyError:
