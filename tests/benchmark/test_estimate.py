@@ -136,8 +136,35 @@ def test_more_never_costs_less():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"sources": -1}, {"claims": (3, 2)}, {"claims": "3"}, {"claims": (1, 2, 3)}, {"characters_per_token": 0}]
+    "wrong",
+    [
+        {"sources": -1},
+        {"sources": 1e300},
+        {"claims": (3, 2)},
+        {"claims": "3"},
+        {"claims": (1, 2, 3)},
+        {"characters_per_token": 0},
+        {"characters_per_token": 1e-300},
+    ],
 )
 def test_what_makes_no_sense_is_refused(wrong):
     with pytest.raises(ConfigurationError, match=next(iter(wrong))):
         Benchmark(Pipeline(), questions(1), [ExactMatch()]).estimate(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("price", "unknown"),
+    [
+        (lambda *_: 1 / 0, "the price raised ZeroDivisionError"),
+        (lambda *_: "much", "the price raised ValueError"),
+        (lambda *_: float("nan"), "the price gave nan"),
+        (lambda *_: -1.0, "the price gave -1.0"),
+    ],
+)
+def test_a_price_that_fails_leaves_the_cost_unknown(price, unknown):
+    metrics = [AnswerRelevance(Judge(ScriptedLLM("x"), cache=False, price=price))]
+    estimate = Benchmark(Pipeline(), questions(2), metrics, price=CHEAP).estimate()
+    judged = estimate.judges["answer_relevance"]
+    assert (judged.calls, judged.cost_usd, estimate.cost_usd) == ((2, 2), None, None)
+    assert judged.unknown.startswith(unknown)
+    assert unknown in str(estimate)

@@ -154,7 +154,7 @@ class Benchmark:
             characters_per_token: 4, which is about right for English; fewer for other languages and code.
 
         Raises:
-            ConfigurationError: A value is neither a number of at least 0 nor a pair of them.
+            ConfigurationError: A value is neither a number from 0 to 1,000,000,000 nor a pair of them.
         """
         given = {
             "answer_characters": answer_characters,

@@ -18,6 +18,9 @@ from fastrag.errors import ConfigurationError
 Between = tuple[float, float]
 """The least and the most."""
 
+_MOST = 1_000_000_000
+_FEWEST_PER_TOKEN = 0.1
+
 _NOTES = (
     "Judges: every reply readable, nothing in the cache; what is in it costs nothing.",
     "Pipeline: one call of a model an answer.",
@@ -162,6 +165,7 @@ def estimated_usage(
     calls: Between = (0, 0)
     inputs: Between = (0, 0)
     cost: Between = (0, 0)
+    broken = ""
     known = [price for price in prices if price is not None]
     replied = assumed.tokens(reply_characters)
     for times, characters in prompts:
@@ -169,14 +173,23 @@ def estimated_usage(
         calls = _sum([calls, times])
         inputs = _sum([inputs, (times[0] * tokens[0], times[1] * tokens[1])])
         least, most = (math.floor(tokens[0]), math.floor(replied[0])), (math.ceil(tokens[1]), math.ceil(replied[1]))
-        cost = _sum([cost, *((times[0] * price(*least), times[1] * price(*most)) for price in known)])
+        for price in known:
+            try:
+                each = float(price(*least)), float(price(*most))
+            except Exception as error:  # noqa: BLE001 - a price is a stranger's code
+                broken = f"the price raised {type(error).__name__}"
+                continue
+            if not (min(each) >= 0 and max(each) < math.inf):
+                broken = f"the price gave {each[0]!r} and {each[1]!r}"
+            cost = _sum([cost, (times[0] * each[0], times[1] * each[1])])
     count = len(prices)
     return EstimatedUsage(
         name,
         (count * calls[0], count * calls[1]),
         (math.floor(count * inputs[0]), math.ceil(count * inputs[1])),
         (math.floor(count * calls[0] * replied[0]), math.ceil(count * calls[1] * replied[1])),
-        cost if len(known) == count else None,
+        cost if len(known) == count and not broken else None,
+        broken,
     )
 
 
@@ -204,9 +217,11 @@ def _of_target(
 def _between(name: str, value: object) -> Between:
     pair = value if isinstance(value, tuple) else (value, value)
     least, most = (as_number(pair[0]), as_number(pair[1])) if len(pair) == 2 else (math.nan, math.nan)
-    if not 0 <= least <= most < math.inf or (name == "characters_per_token" and least == 0):
+    lowest = _FEWEST_PER_TOKEN if name == "characters_per_token" else 0
+    if not lowest <= least <= most <= _MOST:
         raise ConfigurationError(
-            f"{name} must be a number of at least 0, or a pair of the least and the most, not {shown(value)}"
+            f"{name} must be a number from {lowest} to {_MOST:,}, or a pair of the least and the most, "
+            f"not {shown(value)}"
         )
     return least, most
 
