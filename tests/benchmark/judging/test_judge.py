@@ -1,6 +1,8 @@
 """A judge: what it refuses, what it caches, what its models cost."""
 
 import gc
+import json
+import math
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,8 @@ import pytest
 from fastrag import OpenAICompatibleLLM
 from fastrag.benchmark.judging.judge import Asking, Judge
 from fastrag.benchmark.metrics import CostUsd
-from fastrag.errors import ConfigurationError
+from fastrag.errors import ConfigurationError, UnreadableReplyError
+from fastrag.llm import Completion
 from fastrag.llm.cache import CachedLLM
 from fastrag.testing import OpenAICompatibleServer, ScriptedLLM
 
@@ -111,3 +114,25 @@ async def test_votes_are_asked_each_and_kept_apart(tmp_path):
                 await asking.ask("?", "text", Reply)
         assert len(server.requests) == 3
         assert Path(tmp_path / "c.sqlite").exists()
+
+
+async def test_an_endless_name_in_a_reply_is_not_repeated_in_the_error():
+    asking = Asking(ScriptedLLM(json.dumps({"x" * 1_000_000: 1})), 0)
+    with pytest.raises(UnreadableReplyError) as caught:
+        await asking.ask("?", "text", Reply)
+    assert len(str(caught.value)) < 5_000
+
+
+@pytest.mark.parametrize(
+    ("tokens", "calls"),
+    [
+        ({"poor": 0.55, "good": 0.44}, 2),  # of "good" or of "goodish"
+        ({"poor": 0.6, "goodi": 0.39, "g": 0.005}, 1),
+        ({"poor": 0.2, "goodi": 0.2}, 2),
+    ],
+)
+async def test_a_token_that_may_begin_several_options_is_not_left_out(tokens, calls):
+    told = Completion("poor", first_token={token: math.log(share) for token, share in tokens.items()})
+    asking = Asking(ScriptedLLM([told, said("goodish")]), 0, by_logprobs=True)
+    choice = await asking.choose("How good is it?", "text", ["poor", "good", "goodish"])
+    assert (choice.option, asking.calls) == ("goodish" if calls == 2 else "poor", calls)

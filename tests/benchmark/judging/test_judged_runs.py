@@ -77,9 +77,10 @@ async def test_a_reply_to_the_remark_counts(questions, asking_at):
     assert "cannot be used" in server.requests[1].body["messages"][-1]["content"]
 
 
-async def test_no_endless_reply_is_sent_back(questions, asking_at):
+@pytest.mark.parametrize("reply", ["x" * 1_000_000, json.dumps({"x" * 1_000_000: 1})])
+async def test_no_endless_reply_is_sent_back(reply, questions, asking_at):
     async with OpenAICompatibleServer(said("bad")) as server:
-        server.fail_next(Fault.changed(choices=[{"message": {"content": "x" * 1_000_000}}]))
+        server.fail_next(Fault.changed(choices=[{"message": {"content": reply}}]))
         await Benchmark(Pipeline(), questions(1), [Goodness(asking_at(server))]).run("r")
     assert len(json.dumps(server.requests[1].body)) < 10_000
 

@@ -24,7 +24,9 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 _ALTERNATIVES = 20
 _LEAST_MASS = 0.5
+_MOST_UNCLEAR = 0.01  # the probability of tokens that several options may begin with
 _LONGEST_KEPT = 50_000  # characters of an unreadable reply
+_LONGEST_WRONG = 500  # characters of what is wrong with one
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,13 +271,19 @@ def _chat(instructions: str, content: str) -> tuple[Message, ...]:
 
 
 def _likely(first_token: Mapping[str, float], options: Sequence[str]) -> dict[str, float] | None:
-    """How likely each option is, by the tokens that it may begin with; None where they are not most of the likely."""
+    """How likely each option is, by the tokens that it may begin with; None where they are not most of the likely, or
+    where others may begin several."""
     weights = dict.fromkeys(options, 0.0)
+    unclear = 0.0
     for token, logprob in first_token.items():
         begun = token.strip().lower()
         fitting = [option for option in options if begun and option.lower().startswith(begun)]
         if len(fitting) == 1:
             weights[fitting[0]] += math.exp(logprob)
+        elif fitting:
+            unclear += math.exp(logprob)
+    if unclear > _MOST_UNCLEAR:  # "good" of "good" and "goodish": left out, the rest would look surer than it is
+        return None
     total = sum(weights.values())
     return {option: weight / total for option, weight in weights.items()} if total >= _LEAST_MASS else None
 
@@ -287,7 +295,8 @@ def _read(reply: str, form: type[T], problem: Callable[[T], str | None]) -> tupl
         text = text[3:-3].removeprefix("json")
     try:
         found = msgspec.json.decode(text, type=form)
-    except (msgspec.MsgspecError, UnicodeError) as error:
-        return None, str(error)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        # It may repeat a name out of the reply, however long.
+        return None, shorten(str(error), _LONGEST_WRONG)
     wrong = problem(found)
-    return (found, "") if wrong is None else (None, wrong)
+    return (found, "") if wrong is None else (None, shorten(wrong, _LONGEST_WRONG))
