@@ -293,6 +293,8 @@ class Run:
                     scored = await scorer.score(judging.sample, outcome)
                 if self._given_up:
                     return
+                if self._stopping.requested and scored[0] is None:
+                    return  # most likely for being cancelled; a resumed run is to ask again
                 if judgements and self._judgements is not None:
                     self._judgements.judged(judging.position, judgements)
                 await take_back_cancellation(self._stopping)
@@ -305,6 +307,8 @@ class Run:
                 del self._judging[judging.position]
                 self._set_scores(judging.asked.result, judging.scored)
                 self._finish(judging.position, judging.asked)
+            if self._stopping.requested:
+                return  # a metric that swallows its cancellation must not be asked again
 
     def _set_scores(self, result: SampleResult, scored: Mapping[str, Scored]) -> None:
         reasons = {}

@@ -1,5 +1,6 @@
 """Judged runs over real HTTP: whatever the judge's server does, the run goes on and every gap has its reason."""
 
+import asyncio
 import json
 import os
 import re
@@ -15,7 +16,8 @@ from fastrag.benchmark import Benchmark, StatusCounts, Usage, read_judgements
 from fastrag.benchmark.judging.judge import Judge
 from fastrag.benchmark.metrics import ExactMatch
 from fastrag.benchmark.reasons import is_not_applicable, kind_of_missing
-from fastrag.testing import Fault, OpenAICompatibleServer
+from fastrag.errors import ConfigurationError
+from fastrag.testing import Fault, OpenAICompatibleServer, ScriptedLLM
 
 from .conftest import Goodness, Pipeline, said
 
@@ -207,3 +209,28 @@ def test_a_judged_run_that_was_stopped_asks_nothing_again(tmp_path, number):
     assert 40 <= calls <= 42
     assert 40 <= answers <= 60
     assert tokens > 0
+
+
+async def test_a_judge_that_makes_an_error_of_its_cancellation(questions, tmp_path):
+    begun = asyncio.Event()
+
+    class Rude(ScriptedLLM):
+        async def complete(self, prompt):
+            self.prompts.append(prompt)
+            begun.set()
+            try:
+                return await asyncio.Future()
+            except asyncio.CancelledError:
+                raise ConfigurationError("broken off") from None
+
+    rude, path = Rude([]), tmp_path / "r.json"
+    metrics = [Goodness(Judge(rude))]
+    run = asyncio.create_task(Benchmark(Pipeline(), questions(9), metrics, judge_concurrency=1).run("r", path=path))
+    await begun.wait()
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert len(rude.prompts) == 1
+    resumed = Benchmark(Pipeline(), questions(9), [Goodness(ScriptedLLM(said("good")))], judge_concurrency=1)
+    result = await resumed.run("r", path=path, resume=True)
+    assert result.summary["goodness"].count == 9
