@@ -125,8 +125,9 @@ async def test_recall_and_precision_ask_the_same_of_a_sentence():
         outcome("A is [1].", []),
         outcome("A is. " * (MAX_SENTENCES + 1)),
         outcome("A is [1][2][3]. " * (MAX_SENTENCES // 2)),
+        outcome("A is " + "and is " * 20_000 + "[1]."),
     ],
-    ids=["no answer", "no sources", "too many sentences", "too many citations"],
+    ids=["no answer", "no sources", "too many sentences", "too many citations", "too long"],
 )
 async def test_what_is_not_measured_costs_nothing(metric, unmeasured):
     llm = judge({})

@@ -15,6 +15,7 @@ from fastrag.benchmark.judging.opinions import JudgedClaim, Missing, Opinion
 from fastrag.benchmark.metrics.base import QueryOutcome
 from fastrag.benchmark.metrics.judged.base import JudgedMetric
 from fastrag.benchmark.metrics.judged.checking import AT_ONCE
+from fastrag.benchmark.metrics.judged.claims import MAX_TEXT_CHARACTERS, too_long
 from fastrag.benchmark.metrics.judged.material import MATERIAL, material
 from fastrag.benchmark.samples import EvalSample
 from fastrag.ingest.chunking.sentences import sentence_spans
@@ -102,6 +103,9 @@ class _CitationMetric(JudgedMetric):
             return Missing("not_measured", "the answer is empty")
         if not outcome.sources:
             return Missing("not_measured", "no source was retrieved that could be cited")
+        # Before it is split, which takes seconds; and every call shows the answer.
+        if len(outcome.answer) > MAX_TEXT_CHARACTERS:
+            return Missing("not_measured", too_long("answer", outcome.answer))
         sentences = self._sentences(outcome)
         citations = sum(len(sentence.citations) for sentence in sentences)
         if max(len(sentences), citations) > MAX_SENTENCES:
@@ -127,7 +131,7 @@ class CitationRecall(_CitationMetric):
 
     Citations are numbers in square brackets, as `fastrag.query` reads them; a number that is none of a source is no
     citation (it may be a year or an index). An empty answer, one over no sources, and one of more than `MAX_SENTENCES`
-    are not measured.
+    or `MAX_TEXT_CHARACTERS` (`fastrag.benchmark.metrics.judged.claims`) are not measured.
     ``Opinion.claims`` has a verdict for each sentence: supported, unsupported, uncited or other.
 
     Args:

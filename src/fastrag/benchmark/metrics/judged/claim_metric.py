@@ -9,7 +9,7 @@ from fastrag.benchmark.judging.opinions import Missing
 from fastrag.benchmark.metrics.base import QueryOutcome
 from fastrag.benchmark.metrics.judged.base import JudgedMetric
 from fastrag.benchmark.metrics.judged.claim_calls import calls_of_checking
-from fastrag.benchmark.metrics.judged.claims import MAX_TEXT_CHARACTERS, Claims
+from fastrag.benchmark.metrics.judged.claims import MAX_TEXT_CHARACTERS, Claims, too_long
 from fastrag.benchmark.samples import EvalSample
 from fastrag.document import Document
 
@@ -46,18 +46,18 @@ class ClaimMetric(JudgedMetric):
         if missing is not None:
             return missing
         if len(sample.question) > MAX_TEXT_CHARACTERS:
-            return Missing("not_applicable", _too_long("question", sample.question))
+            return Missing("not_applicable", too_long("question", sample.question))
         if self.needs_reference_answer:
             reference = sample.reference_answer or ""
             if not reference.strip():
                 return Missing("not_applicable", "the reference_answer is empty")
             if len(reference) > MAX_TEXT_CHARACTERS:
-                return Missing("not_applicable", _too_long("reference_answer", reference))
+                return Missing("not_applicable", too_long("reference_answer", reference))
         if self.needs_answer:
             if not outcome.answer.strip():
                 return Missing("not_measured", "the answer is empty")
             if len(outcome.answer) > MAX_TEXT_CHARACTERS:
-                return Missing("not_measured", _too_long("answer", outcome.answer))
+                return Missing("not_measured", too_long("answer", outcome.answer))
         if self.needs_sources and not any(source.text.strip() for source in outcome.sources):
             return Missing("not_measured", "no source was retrieved")
         return None
@@ -85,7 +85,3 @@ def texts_of(outcome: QueryOutcome) -> list[str]:
 def notes(**texts: Claims) -> str:
     """What is to be said of a score made of the claims of several texts, by their names."""
     return "; ".join(f"{name}: {claims.note}" for name, claims in texts.items() if claims.note)
-
-
-def _too_long(name: str, text: str) -> str:
-    return f"the {name} has {len(text):,} characters, more than the {MAX_TEXT_CHARACTERS:,} that are judged"

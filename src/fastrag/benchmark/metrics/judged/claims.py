@@ -109,6 +109,11 @@ class Claims:
         return f"{len(self.texts)} of {self.found} were judged, evenly spread over the text"
 
 
+def too_long(name: str, text: str) -> str:
+    """Why ``text`` is not judged, which has more than `MAX_TEXT_CHARACTERS`; ``name`` is our name for it."""
+    return f"the {name} has {len(text):,} characters, more than the {MAX_TEXT_CHARACTERS:,} that are judged"
+
+
 async def extract_claims(asking: Asking, question: str, text: str) -> Claims:
     """The claims that ``text`` makes: statements that can be understood and checked by themselves.
 
@@ -160,10 +165,10 @@ def share(claims: Sequence[JudgedClaim], *verdicts: str) -> float:
 
 async def _extract(asking: Asking, question: str, text: str) -> list[str]:
     content = material(("question", question), ("text", text))
-    return (await asking.ask(EXTRACT, content, _Claims, problem=_too_long)).claims
+    return (await asking.ask(EXTRACT, content, _Claims, problem=_longest_claim)).claims
 
 
-def _too_long(reply: _Claims) -> str | None:
+def _longest_claim(reply: _Claims) -> str | None:
     longest = max(map(len, reply.claims), default=0)
     if longest <= _MAX_CLAIM_CHARACTERS:
         return None
