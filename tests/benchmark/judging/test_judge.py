@@ -136,3 +136,10 @@ async def test_a_token_that_may_begin_several_options_is_not_left_out(tokens, ca
     asking = Asking(ScriptedLLM([told, said("goodish")]), 0, by_logprobs=True)
     choice = await asking.choose("How good is it?", "text", ["poor", "good", "goodish"])
     assert (choice.option, asking.calls) == ("goodish" if calls == 2 else "poor", calls)
+
+
+async def test_of_two_verdicts_none_is_taken():
+    twice = '{"verdict": "bad", "reason": "So.", "verdict": "good"}'
+    asking = Asking(ScriptedLLM([twice, said("bad")]), 0)
+    assert (await asking.ask("?", "text", Reply)).verdict == "bad"
+    assert asking.unreadable == [twice]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -66,7 +67,8 @@ class Judge:
         votes: How often each model is asked of everything, at least 1. More than one only tells anything where
             its answers vary: above temperature 0.
         by_logprobs: Read a choice off the log-probabilities of its first token instead of from a written verdict,
-            where the server tells them; where it does not, the verdict is asked for in writing.
+            where the server tells them; where it does not, or a token may begin several options, the verdict is asked
+            for in writing.
         cache: Where answers are kept (`fastrag.llm.cache.CachedLLM`); True: in the user's cache folder; False:
             nowhere. A model that is cached already, or says that its answers may not be (`LLM.is_repeatable`), is left
             as it is.
@@ -295,8 +297,15 @@ def _read(reply: str, form: type[T], problem: Callable[[T], str | None]) -> tupl
         text = text[3:-3].removeprefix("json")
     try:
         found = msgspec.json.decode(text, type=form)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        json.loads(text, object_pairs_hook=_each_once)  # of two verdicts msgspec takes the last
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         # It may repeat a name out of the reply, however long.
         return None, shorten(str(error), _LONGEST_WRONG)
     wrong = problem(found)
     return (found, "") if wrong is None else (None, shorten(wrong, _LONGEST_WRONG))
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> None:
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        raise ValueError("a field stands twice in one object")
