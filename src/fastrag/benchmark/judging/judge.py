@@ -199,7 +199,7 @@ class Asking:
             likely = _likely((await self._complete(prompt)).first_token, options)
             if likely is not None:
                 return Choice(max(likely, key=likely.__getitem__), likely)
-        written = f"{instructions}\nReply with JSON: your reason in a sentence, and your verdict, one of {named}."
+        written = f'{instructions}\nReply with JSON: {{"reason": "one sentence", "verdict": one of {named}}}.'
         form = _verdict_form(tuple(options))
         said: Any = await self.ask(written, content, form)
         return Choice(said.verdict, {option: float(option == said.verdict) for option in options}, said.reason)

@@ -41,3 +41,18 @@ async def test_fewer_than_half_of_the_opinions_are_no_score():
 async def test_a_jury_that_is_down_as_a_whole_is_an_error():
     with pytest.raises(ServiceUnavailableError, match="no connection"):
         await judged(DOWN, DOWN)
+
+
+async def test_an_endless_answer_is_not_judged():
+    endless = QueryOutcome("word " * 30_000, [], 1.0)
+    llm = ScriptedLLM(YES)
+    judgement = await Rubric(llm, "It is polite.", name="polite").judge(SAMPLE, endless)
+    assert "150,000 characters, more than the 100,000" in judgement.missing.detail
+    assert llm.prompts == []
+
+
+async def test_an_endless_reason_is_kept_in_part():
+    llm = ScriptedLLM(YES.replace("So it is.", "so " * 100_000))
+    judgement = await Rubric(llm, "It is polite.", name="polite").judge(SAMPLE, OUTCOME)
+    assert judgement.score == 1.0
+    assert len(judgement.opinions[0].opinion.reason) < 3_000

@@ -13,7 +13,8 @@ from fastrag.benchmark.judging.collecting import record_judgement
 from fastrag.benchmark.judging.judge import Asking, Judge
 from fastrag.benchmark.judging.opinions import GivenOpinion, Judgement, Missing, Opinion
 from fastrag.benchmark.metrics.base import Metric, QueryOutcome
-from fastrag.benchmark.reasons import describe_error, explain_missing
+from fastrag.benchmark.metrics.judged.claims import MAX_TEXT_CHARACTERS, too_long
+from fastrag.benchmark.reasons import describe_error, explain_missing, shorten
 from fastrag.benchmark.samples import EvalSample
 from fastrag.errors import ServiceError, UnreadableReplyError
 from fastrag.llm import LLM
@@ -56,7 +57,11 @@ class JudgedMetric(Metric):
         Raises:
             ServiceError: The judge's endpoint failed; of a jury, or of several votes, every time.
         """
-        missing = self.unmeasurable(sample, outcome)
+        # First, for looking at an endless answer may take seconds, and showing it to a judge a fortune.
+        if self.needs_answer and len(outcome.answer) > MAX_TEXT_CHARACTERS:
+            missing: Missing | None = Missing("not_measured", too_long("answer", outcome.answer))
+        else:
+            missing = self.unmeasurable(sample, outcome)
         if missing is not None:
             return Judgement(self.name, sample.question, None, None, missing, ())
         failures: list[ServiceError] = []
@@ -132,7 +137,7 @@ class JudgedMetric(Metric):
             failures.append(error)
             opinion = Opinion(None, Missing("metric_error", describe_error(error)))
         return GivenOpinion(
-            opinion,
+            _bounded(opinion),
             asking.model,
             asking.take,
             asking.calls,
@@ -141,3 +146,17 @@ class JudgedMetric(Metric):
             asking.output_tokens,
             tuple(asking.unreadable),
         )
+
+
+def _bounded(opinion: Opinion) -> Opinion:
+    """``opinion`` as it is kept: a judge's words may be endless, a line of the file may not."""
+    claims = tuple(
+        replace(
+            claim,
+            text=shorten(claim.text),
+            sources=tuple(dict.fromkeys(claim.sources)),
+            reason=shorten(claim.reason),
+        )
+        for claim in opinion.claims
+    )
+    return replace(opinion, claims=claims, reason=shorten(opinion.reason))

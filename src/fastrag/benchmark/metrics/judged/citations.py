@@ -15,7 +15,6 @@ from fastrag.benchmark.judging.opinions import JudgedClaim, Missing, Opinion
 from fastrag.benchmark.metrics.base import QueryOutcome
 from fastrag.benchmark.metrics.judged.base import JudgedMetric
 from fastrag.benchmark.metrics.judged.checking import AT_ONCE
-from fastrag.benchmark.metrics.judged.claims import MAX_TEXT_CHARACTERS, too_long
 from fastrag.benchmark.metrics.judged.material import MATERIAL, material
 from fastrag.benchmark.samples import EvalSample
 from fastrag.ingest.chunking.sentences import sentence_spans
@@ -103,9 +102,6 @@ class _CitationMetric(JudgedMetric):
             return Missing("not_measured", "the answer is empty")
         if not outcome.sources:
             return Missing("not_measured", "no source was retrieved that could be cited")
-        # Before it is split, which takes seconds; and every call shows the answer.
-        if len(outcome.answer) > MAX_TEXT_CHARACTERS:
-            return Missing("not_measured", too_long("answer", outcome.answer))
         sentences = self._sentences(outcome)
         citations = sum(len(sentence.citations) for sentence in sentences)
         if max(len(sentences), citations) > MAX_SENTENCES:

@@ -53,11 +53,8 @@ class ClaimMetric(JudgedMetric):
                 return Missing("not_applicable", "the reference_answer is empty")
             if len(reference) > MAX_TEXT_CHARACTERS:
                 return Missing("not_applicable", too_long("reference_answer", reference))
-        if self.needs_answer:
-            if not outcome.answer.strip():
-                return Missing("not_measured", "the answer is empty")
-            if len(outcome.answer) > MAX_TEXT_CHARACTERS:
-                return Missing("not_measured", too_long("answer", outcome.answer))
+        if self.needs_answer and not outcome.answer.strip():
+            return Missing("not_measured", "the answer is empty")
         if self.needs_sources and not any(source.text.strip() for source in outcome.sources):
             return Missing("not_measured", "no source was retrieved")
         return None
