@@ -108,6 +108,8 @@ def test_a_server_that_is_away_is_1_and_its_password_is_not_shown(source, capsys
         (["a", f"redis://:{SECRET}@host"], "begins with none of"),
         ([f"qdrant://:{SECRET}@host:x", "a"], "malformed"),
         (["a", "a"], "same store"),
+        (["a", "memory:"], "ends with the command"),
+        (["MEMORY:?namespace=x", "a"], "ends with the command"),
         (["lance:a?namespace=x", "lance:a?namespace=x"], "same store"),
         (["a", "b", "--namespace", "A"], "namespace"),
         (["a", "b", "--language", "klingon"], "language"),

@@ -5,7 +5,7 @@ import pytest
 
 from fastrag.document import Document
 from fastrag.errors import ConfigurationError, StoreError
-from fastrag.store import InMemoryStore, LanceStore, QdrantStore
+from fastrag.store import InMemoryStore, LanceStore, PgVectorStore, QdrantStore
 from fastrag.store.opening import open_store
 
 SECRET = "s3cr3t-k3y"
@@ -110,12 +110,16 @@ def test_what_the_url_says_wins():
         ("lance://folder", "lance:///folder"),
         ("lance:", "no folder"),
         ("lance:/", "no folder"),
+        (f"lance://:{SECRET}@/x", "no folder"),
+        ("lance://:80/x", "no folder"),
         ("lance:x?namespace=A", "namespace"),
         ("lance:x?language=klingon", "language"),
         (f"lance:x?key={SECRET}", "the option 'key'"),
         ("memory:x", "names a place"),
         (f"memory://:{SECRET}@host", "names a place"),
+        (f"memory://:{SECRET}@", "names a place"),
         ("milvus:", "no folder or file"),
+        (f"milvus://:{SECRET}@/x.db", "no folder or file"),
         ("milvus:///x/docs", r"\.db"),
         (f"milvus://:{SECRET}@", "no folder or file"),
         (f"milvus://:{SECRET}@host/a/b", "database"),
@@ -146,6 +150,25 @@ async def test_no_secret_is_in_a_store_or_in_what_it_says(monkeypatch):
         assert SECRET not in "".join(traceback.format_exception(caught.value)), url
         assert SECRET not in repr(store)
         await store.close()
+
+
+@pytest.mark.parametrize("odd", ["@", "/", "?", ":/", "@/?", "/?", "?@"])
+async def test_a_password_of_postgresql_that_is_not_percent_encoded_is_not_taken_for_a_host(odd):
+    # What libpq takes for the server's name, port or database is shown.
+    for password in (f"a{odd}{SECRET}", f"{SECRET}{odd}a"):
+        store = PgVectorStore(f"postgresql://user:{password}@127.0.0.1:9/db")
+        with pytest.raises(ConfigurationError, match="percent-encoded") as caught:
+            await store.count()
+        assert SECRET not in "".join(traceback.format_exception(caught.value)), password
+
+
+@pytest.mark.parametrize(
+    "place", ["postgresql://a%40:b%40%2F%3F@127.0.0.1:9/c%40d?options=@", "host=127.0.0.1 port=9 user=a@b/@c"]
+)
+async def test_what_is_percent_encoded_for_postgresql_is_asked_for(place):
+    store = PgVectorStore(place)
+    with pytest.raises(StoreError, match=r"127\.0\.0\.1"):
+        await store.count()
 
 
 def test_servers_are_not_imported_before_they_are_opened():

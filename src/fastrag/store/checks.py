@@ -78,10 +78,10 @@ def checked_folder(path: object) -> Path:
     """Return ``path`` as an absolute one, so that it means the same whatever folder is current later.
 
     Raises:
-        ConfigurationError: It is no path, or a URL.
+        ConfigurationError: It is no path, an empty text (which would be the current folder), or a URL.
     """
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
-    if not isinstance(text, str) or "\0" in text:
+    if not isinstance(text, str) or not text or "\0" in text:
         raise ConfigurationError(f"path must be the path of a folder, not {path!r}")
     if "://" in text:
         raise ConfigurationError(f"path must be a folder on this machine, not a URL: {text!r}")

@@ -72,7 +72,7 @@ def open_store(url: str, *, namespace: str = DEFAULT_NAMESPACE, language: str | 
 
 def _memory(url: str, namespace: str, language: str | None) -> VectorStore:
     parts = _checked(url)
-    if parts.host or parts.path:
+    if parts.names_server or parts.path:
         raise ConfigurationError(f"{without_secrets(url)!r} names a place, and memory: has none")
     return InMemoryStore(namespace=namespace, language=language)
 
@@ -124,7 +124,7 @@ def _checked(url: str) -> StoreUrl:
 
 def _path(url: str) -> str:
     parts = _checked(url)
-    if parts.host or parts.user or not parts.path.strip("/"):
+    if parts.names_server or not parts.path.strip("/"):
         raise ConfigurationError(
             f"{without_secrets(url)!r} names no folder or file of this machine: write {parts.scheme}:///folder, or "
             f"{parts.scheme}:folder for a relative one"

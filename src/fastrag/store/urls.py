@@ -35,6 +35,11 @@ class StoreUrl:
     path: str
     options: dict[str, str] = field(repr=False)
 
+    @property
+    def names_server(self) -> bool:
+        """Whether anything stands where a server and who asks it do: a host, a port, a user or a password."""
+        return bool(self.host) or any(part is not None for part in (self.port, self.user, self.password))
+
 
 def scheme_of(url: str) -> str | None:
     """The scheme in small letters; None for a text that is no URL, but a plain path.

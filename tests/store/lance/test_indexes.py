@@ -271,6 +271,25 @@ async def test_tidying_gives_way_to_other_writers(tmp_path, monkeypatch):
         await store.optimize()
 
 
+async def test_what_was_removed_is_tidied_by_a_later_call_after_giving_way(tmp_path, monkeypatch):
+    import lancedb
+
+    async def give_way(table, **_):
+        raise RuntimeError("lance error: Retryable commit conflict for version 3: This Rewrite was preempted")
+
+    store = LanceStore(tmp_path)
+    await store.upsert([Document(str(n), "cat") for n in range(100)])
+    await store.optimize()
+    await store.delete(ids=[str(n) for n in range(50)])
+    files = {path.name for path in tmp_path.rglob("data/*")}
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(lancedb.table.AsyncTable, "optimize", give_way)
+        await store.optimize()
+    assert {path.name for path in tmp_path.rglob("data/*")} == files
+    await store.optimize()
+    assert {path.name for path in tmp_path.rglob("data/*")} > files
+
+
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "10", None])
 def test_settings_that_cannot_be(tmp_path, wrong):
     with pytest.raises(ConfigurationError, match="index_from"):

@@ -177,7 +177,7 @@ async def test_a_path_means_one_folder(tmp_path, monkeypatch):
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-@pytest.mark.parametrize("path", ["file:///tmp/index", "s3://bucket/index", "nul\0", b"index", 5, None])
+@pytest.mark.parametrize("path", ["file:///tmp/index", "s3://bucket/index", "nul\0", "", b"index", 5, None])
 def test_what_is_no_path_of_a_folder_here_is_refused(path):
     with pytest.raises(ConfigurationError, match="path must be"):
         LanceStore(path)

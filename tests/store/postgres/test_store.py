@@ -471,6 +471,15 @@ async def test_a_store_may_be_changed_by_whoever_scans_it(place):
     await store.close()
 
 
+@pytest.mark.parametrize("timeout_s", [1e7, 1e300])
+async def test_a_store_that_waits_for_ever(place, timeout_s):
+    store = PgVectorStore(place, timeout_s=timeout_s)
+    await store.upsert([Document("a", "cat")])
+    await store.drop()
+    assert await store.count() == 0
+    await store.close()
+
+
 async def test_a_plan_for_each_filter(plain_server, tmp_path):
     """A look into the index of facts, where a filter asks for facts."""
     from fastrag.store.postgres.filters import Condition

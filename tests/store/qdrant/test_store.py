@@ -275,6 +275,19 @@ async def test_many_stores_that_write_first_agree(server):
         await store.close()
 
 
+async def test_closing_lets_searches_under_way_end(server, store):
+    documents, vectors = some(6)
+    await store.upsert(documents, vectors)
+    server.fail_next(*[Fault.slow(0.2)] * 8)
+    searches = [asyncio.create_task(store.search(embedding=vectors[0], k=1)) for _ in range(8)]
+    asked = len(server.requests)
+    while len(server.requests) == asked:
+        await asyncio.sleep(0.005)
+    await store.close()
+    assert [len(found) for found in await asyncio.gather(*searches)] == [1] * 8
+    assert await store.count() == 6
+
+
 async def test_collections_of_others_are_left_alone(server, store):
     server.create_foreign("fastrag_default")
     server.create_foreign("mine")

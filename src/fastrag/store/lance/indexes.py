@@ -127,10 +127,7 @@ class Tidying:
                 return
             rested_s = time.monotonic() - self._rested_since_s
             if rested_s >= _SHARE_OF_TIME * self._expected_s(state):
-                try:
-                    await self._tidy(table, state)
-                finally:
-                    await self._rest(table)
+                await self._tidy_and_rest(table, state)
 
     async def now(self, table: Any) -> None:
         """Tidy up unless there is nothing worth it.
@@ -145,13 +142,11 @@ class Tidying:
         ):
             return
         try:
-            await self._tidy(table, state)
+            await self._tidy_and_rest(table, state)
         except (RuntimeError, ValueError) as error:
             # What others write at the same time may win every time; their writes or a later call tidy up.
             if not _CONFLICT.search(str(error)):
                 raise
-        finally:
-            await self._rest(table)
 
     def _is_untidy(self, state: State, versions: int) -> bool:
         """Whether searches suffer.
@@ -199,10 +194,14 @@ class Tidying:
             if self._counted_vectors >= self._index_from:
                 await _index_vectors(table, state.rows)
 
-    async def _rest(self, table: Any) -> None:
-        self._removed_rows = 0
-        self._tidied_version = int(await table.version())
-        self._rested_since_s = time.monotonic()
+    async def _tidy_and_rest(self, table: Any, state: State) -> None:
+        try:
+            await self._tidy(table, state)
+            # Only now: what has piled up is still there when tidying failed or gave way.
+            self._removed_rows = 0
+            self._tidied_version = int(await table.version())
+        finally:
+            self._rested_since_s = time.monotonic()
 
 
 async def _index_vectors(table: Any, rows: int) -> None:

@@ -23,6 +23,7 @@ _MAX_INDEXED_HALF = 4000
 
 # Beyond so many candidates comparing every vector is no slower, and misses nothing.
 _MAX_CANDIDATES = 1000
+_SOON_COMPARED = 10_000
 # Where a filter keeps less than this, the index is slow and misses many: what it keeps is compared one by one.
 _LEAST_SHARE = 0.05
 # An index scan that filters gives near ones late: more candidates are looked at than asked for.
@@ -91,8 +92,22 @@ async def _by_index(
             return None if await is_there(connection, names.vectors) else rows[:k]
         if rows[k - 1][DISTANCE] < rows[-1][DISTANCE]:
             return rows[:k]
+        if candidates * 4 > _MAX_CANDIDATES or await _is_soon_compared(connection, names):
+            return None
         candidates *= 4
     return None
+
+
+async def _is_soon_compared(connection: Any, names: Names) -> bool:
+    """Whether comparing every vector takes no longer than asking the index again.
+
+    Of many equal vectors an index finds some, and those need not be the ones that were written first.
+    """
+    cursor = await connection.execute(
+        f"SELECT count(*) <= {_SOON_COMPARED} FROM (SELECT FROM {names.table} LIMIT {_SOON_COMPARED + 1}) AS rows"
+    )
+    (is_small,) = await cursor.fetchone()
+    return bool(is_small)
 
 
 async def index_vectors(connection: Any, names: Names, dimension: int, settings: HnswSettings) -> None:

@@ -99,12 +99,27 @@ class PostgresServer:
         if not isinstance(conninfo, str):
             raise ConfigurationError(f"the function conninfo must return a text, not a {type(conninfo).__name__}")
         try:
-            given = psycopg("psycopg.conninfo").conninfo_to_dict(conninfo)
+            given = None if _is_misleading(conninfo) else psycopg("psycopg.conninfo").conninfo_to_dict(conninfo)
         except psycopg().Error:
-            # Without its cause, which repeats what was given, and so may repeat a password.
+            given = None
+        if given is None:
+            # Not within the except clause: its error repeats what was given, and so may repeat a password.
             raise ConfigurationError(
                 "the connection string is malformed: give postgresql://user:password@host:5432/database, with what is "
                 "special in it percent-encoded (%40 for @), or host=... port=... dbname=..."
-            ) from None
+            )
         timeout = {"connect_timeout": str(max(2, math.ceil(self._timeout_s)))}
         return {"fallback_application_name": "fastrag", **timeout, **_KEEPALIVE, **given, "client_encoding": "utf8"}
+
+
+def _is_misleading(conninfo: str) -> bool:
+    """Whether libpq takes the rest of a password with an unescaped '@', '/' or '?' for a host or database, to be shown.
+
+    To libpq a name and a password end at the first '@', and there are none where a '/' comes before it.
+    """
+    scheme, _, rest = conninfo.partition("://")
+    credentials, at, place = rest.partition("@")
+    if "/" in credentials:
+        credentials, place = "", rest
+    is_stray = "?" in credentials or "@" in place.partition("?")[0]
+    return scheme in ("postgresql", "postgres") and bool(at) and is_stray

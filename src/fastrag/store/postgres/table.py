@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ _FORMAT = "1"
 _PREFIX = "fastrag_"
 _MAKING = 7_270_418_511  # of no meaning; the advisory lock of those who make or drop tables
 _PGVECTOR = (0, 8)
+_LONGEST_LIMIT_MS = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,8 @@ async def drop_table(connection: Any, names: Names, timeout_s: float) -> None:
     """
     async with connection.transaction():
         # Who scans it keeps it. The caller may be who scans, so nobody would wait for anybody without a limit.
-        await connection.execute("SELECT set_config('lock_timeout', %s, true)", [f"{int(timeout_s * 1000)}ms"])
+        limit_ms = math.ceil(min(timeout_s * 1000, _LONGEST_LIMIT_MS))
+        await connection.execute("SELECT set_config('lock_timeout', %s, true)", [f"{limit_ms}ms"])
         await lock_making(connection)
         if await read_table(connection, names) is not None:
             await connection.execute(f"DROP TABLE {names.table}")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import math
 import os
 import re
 import sys
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -27,6 +29,28 @@ _KEEP_ALIVE_S = 2.0
 
 class NoCollectionError(StoreError):
     """There is no collection of that name."""
+
+
+class _Link:
+    """A client of one event loop, and whether a request of it is under way."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.idle = asyncio.Event()
+        self.idle.set()
+        self._users = 0
+
+    @contextlib.contextmanager
+    def used(self) -> Iterator[None]:
+        """While this lasts, the link is not idle."""
+        self._users += 1
+        self.idle.clear()
+        try:
+            yield
+        finally:
+            self._users -= 1
+            if not self._users:
+                self.idle.set()
 
 
 class QdrantServer:
@@ -54,7 +78,7 @@ class QdrantServer:
         if not (self._api_key.isascii() and self._api_key.isprintable()):
             raise ConfigurationError("the API key has characters in it that no key has, such as a line break")
         self._timeout_s = require_number("timeout_s", timeout_s, above=0)
-        self._clients: PerLoop[Any] = PerLoop(self._new_client, lambda client: client.close())
+        self._links: PerLoop[_Link] = PerLoop(lambda: _Link(self._new_client()), self._end)
 
     async def models(self) -> Any:
         """The module of the client's records.
@@ -80,15 +104,16 @@ class QdrantServer:
             StoreError: There is no connection, the server refused, or it answered something else than Qdrant does.
         """
         await self.models()
-        client = await self._clients.get()
+        link = await self._links.get()
         failed = f"Qdrant at {self.place} could not {action}"
         exceptions, rest = (
             _imported("qdrant_client.common.client_exceptions"),
             _imported("qdrant_client.http.exceptions"),
         )
         try:
-            async with asyncio.timeout(self._timeout_s):
-                return await getattr(client, method)(**arguments)
+            with link.used():
+                async with asyncio.timeout(self._timeout_s):
+                    return await getattr(link.client, method)(**arguments)
         except TimeoutError as error:
             raise StoreError(f"{failed}: no answer within {self._timeout_s:g} s") from error
         except rest.UnexpectedResponse as error:
@@ -102,8 +127,14 @@ class QdrantServer:
             raise self._broken(failed, error) from shown_cause(error, self._api_key)
 
     async def close(self) -> None:
-        """Close the running loop's connections; the next request opens others."""
-        await self._clients.close()
+        """Close the running loop's connections once its requests under way have ended; the next opens others."""
+        await self._links.close()
+
+    async def _end(self, link: _Link) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._timeout_s):
+                await link.idle.wait()
+        await link.client.close()
 
     def _new_client(self) -> Any:
         http = _imported("httpx")

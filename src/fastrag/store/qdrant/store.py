@@ -240,7 +240,7 @@ class QdrantStore(VectorStore):
         return []
 
     async def close(self) -> None:
-        """Close the running event loop's connections; a later call opens others."""
+        """Close the connections once the calls under way have ended; a later call opens others."""
         await self._server.close()
 
     def _words(self) -> WordVectors:
