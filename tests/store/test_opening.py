@@ -173,3 +173,9 @@ async def test_what_is_percent_encoded_for_postgresql_is_asked_for(place):
 
 def test_servers_are_not_imported_before_they_are_opened():
     assert isinstance(open_store("qdrant://localhost"), QdrantStore)
+
+
+@pytest.mark.parametrize("url", ["my-index?namespace=handbook", "a/b?language=de", "x?namespace=a&language=none"])
+def test_options_of_a_plain_folder_are_no_part_of_its_name(url):
+    with pytest.raises(ConfigurationError, match="lance:"):
+        open_store(url)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from urllib.parse import quote
 from urllib.request import url2pathname
@@ -57,6 +58,8 @@ def open_store(url: str, *, namespace: str = DEFAULT_NAMESPACE, language: str | 
         raise ConfigurationError(f"a store is opened by a text, its URL or the path of a folder, not {url!r}")
     scheme = scheme_of(url)
     if scheme is None:
+        if _OPTIONS_OF_A_FOLDER.search(url):
+            raise ConfigurationError(f"{url!r} is a plain folder, which has no options: write lance:{url}")
         return LanceStore(url, namespace=namespace, language=language)
     opener = _OPENERS.get(scheme)
     if opener is None:
@@ -100,6 +103,8 @@ def _qdrant(url: str, namespace: str, language: str | None) -> VectorStore:
     key = parts.password or parts.user
     return QdrantStore(_address(parts, _QDRANT_PORT), api_key=key, namespace=namespace, language=language)
 
+
+_OPTIONS_OF_A_FOLDER = re.compile(r"\?(namespace|language)=")
 
 _OPENERS: dict[str, Callable[[str, str, str | None], VectorStore]] = {
     "lance": _lance,

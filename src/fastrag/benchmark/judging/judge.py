@@ -118,7 +118,7 @@ class Judge:
     def unpriced(self) -> list[str]:
         """What to do about each model whose price is not known."""
         return [
-            f"that of {model.model or model.id} is not known; give Judge(..., price=CostUsd(...))"
+            f"the price of {model.model or model.id} is not known; give Judge(..., price=CostUsd(...))"
             for model, price in zip(self._models, self.prices, strict=True)
             if price is None
         ]
