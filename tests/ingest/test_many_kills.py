@@ -65,7 +65,7 @@ def postgres() -> Iterator[str]:
     from ..store.postgres.postgres_server import running_with_textsearch
 
     with contextmanager(running_with_textsearch)() as server:
-        yield f"postgresql://postgres@/postgres?host={quote(str(server._home), safe='')}"
+        yield f"postgresql://postgres@/postgres?host={quote(str(server.home), safe='')}"
 
 
 @pytest.fixture(params=["lance", "milvus_file", "milvus_server", "postgres"])
