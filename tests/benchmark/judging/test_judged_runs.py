@@ -87,9 +87,11 @@ async def test_no_endless_reply_is_sent_back(reply, questions, asking_at):
     assert len(json.dumps(server.requests[1].body)) < 10_000
 
 
-async def test_a_storm_is_no_score_and_ends_a_run_that_cannot_go_on(questions, asking_at):
+@pytest.mark.parametrize("fault", [Fault.error(500), Fault.error(429), Fault.error(429, retry_after_s=0)])
+async def test_a_storm_is_no_score_and_ends_a_run_that_cannot_go_on(questions, asking_at, fault, monkeypatch):
+    monkeypatch.setattr("fastrag.llm.pacing._LONGEST_OWN_PAUSE_S", 0.001)
     async with OpenAICompatibleServer(said("good")) as server:
-        server.fail_next(*[Fault.error(500)] * 40)
+        server.fail_next(*[fault] * 40)
         result = await Benchmark(
             Pipeline(), questions(30), [Goodness(asking_at(server)), ExactMatch()], judge_concurrency=1, concurrency=1
         ).run("r")
@@ -97,9 +99,21 @@ async def test_a_storm_is_no_score_and_ends_a_run_that_cannot_go_on(questions, a
     assert result.status.successful == 0
     assert "the metric goodness raised the same error 20 times" in result.samples[-1].error
     async with OpenAICompatibleServer(said("good")) as server:
-        server.fail_next(*[Fault.error(500)] * 15)
+        server.fail_next(*[fault] * 15)
         result = await Benchmark(Pipeline(), questions(30), [Goodness(asking_at(server))], judge_concurrency=1).run("r")
     assert result.status == StatusCounts(15, 0, 15)
+
+
+async def test_a_server_that_takes_two_at_a_time_judges_everything(questions, asking_at):
+    async with OpenAICompatibleServer(said("good"), capacity=2, retry_after_s=0) as server:
+        server.fail_next(*[Fault.slow(0.05)] * 60)
+        llm = asking_at(server, max_retries=20)
+        result = await Benchmark(
+            Pipeline(), questions(60), [Goodness(Judge(llm, cache=False))], judge_concurrency=16
+        ).run("r")
+    assert result.status == StatusCounts(60, 0, 0)
+    assert result.summary["goodness"].mean == 1.0
+    assert llm.pace.lowered > 0
 
 
 async def test_a_judge_without_usage_is_unknown_and_not_free(questions, asking_at):
