@@ -91,6 +91,8 @@ def ingest_and_kill(url: str, turn: int, randomly: random.Random) -> tuple[set[s
     ) as process:
         assert process.stdout is not None
         for number, line in enumerate(process.stdout, start=1):
+            if not line.endswith("\n"):
+                break  # killed in the middle of it
             word, _, id = line.strip().partition(" ")
             done = done or word == "done"
             if word == "finished":

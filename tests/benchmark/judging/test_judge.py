@@ -91,7 +91,7 @@ def test_prices():
     judge = Judge([local("gpt-4o-mini"), ScriptedLLM("x")], cache=False)
     assert judge.prices == [None, None]
     assert len(judge.unpriced()) == 2
-    assert judge.unpriced()[0] == "that of gpt-4o-mini is not known; give Judge(..., price=CostUsd(...))"
+    assert judge.unpriced()[0] == "the price of gpt-4o-mini is not known; give Judge(..., price=CostUsd(...))"
     assert Judge([local(), ScriptedLLM("x")], price=CHEAP).prices == [CHEAP, CHEAP]
     assert Judge(local(), price=CHEAP).unpriced() == []
 
