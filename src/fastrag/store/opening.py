@@ -104,7 +104,7 @@ def _qdrant(url: str, namespace: str, language: str | None) -> VectorStore:
     return QdrantStore(_address(parts, _QDRANT_PORT), api_key=key, namespace=namespace, language=language)
 
 
-_OPTIONS_OF_A_FOLDER = re.compile(r"\?(namespace|language)=")
+_OPTIONS_OF_A_FOLDER = re.compile(rf"\?({'|'.join(_OPTIONS)})=")
 
 _OPENERS: dict[str, Callable[[str, str, str | None], VectorStore]] = {
     "lance": _lance,

@@ -78,7 +78,7 @@ async def _by_index(
 ) -> list[tuple[Any, ...]] | None:
     """The same by the index; None where that does not do. (Without an index, all are compared.)"""
     # One more than asked for at the least, to see whether the last one is as close as those that did not come.
-    candidates = _candidates(dimension, k, filtered=bool(condition.values))
+    first = candidates = _candidates(dimension, k, filtered=bool(condition.values))
     while candidates <= _MAX_CANDIDATES:
         cursor = await connection.execute(
             f"SELECT {DOCUMENT_COLUMNS}, vector <#> %(embedding)s::vector AS distance, written FROM {names.table}"
@@ -92,7 +92,7 @@ async def _by_index(
             return None if await is_there(connection, names.vectors) else rows[:k]
         if rows[k - 1][DISTANCE] < rows[-1][DISTANCE]:
             return rows[:k]
-        if candidates * 4 > _MAX_CANDIDATES or await _is_soon_compared(connection, names):
+        if candidates == first and await _is_soon_compared(connection, names):
             return None
         candidates *= 4
     return None
