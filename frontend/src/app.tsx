@@ -1,0 +1,213 @@
+/** The frame around every page: where one is, what is partial, and the ways to the others. */
+import { type ComponentChildren, createContext } from "preact";
+import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Parts } from "./data";
+import type { Overview } from "./model";
+import { ComparePage } from "./pages/compare";
+import { ErrorsPage } from "./pages/errors";
+import { MetricPage } from "./pages/metric";
+import { OverviewPage } from "./pages/overview";
+import { QuestionPage } from "./pages/question";
+import { QuestionsPage } from "./pages/questions";
+import { Name } from "./parts/text";
+import { linkTo, parseRoute, type Route } from "./route";
+import { ThemeButton } from "./theme";
+
+const ASK_AGAIN_MS = 2000;
+
+interface Report {
+  overview: Overview;
+  parts: Parts;
+}
+
+const ReportContext = createContext<Report | null>(null);
+
+/** What every page is about. */
+export function useReport(): Report {
+  const report = useContext(ReportContext);
+  if (report === null) throw new Error("used outside of the report");
+  return report;
+}
+
+export type Loaded<T> = { value: T; problem?: undefined } | { value?: undefined; problem?: string };
+
+/** The parts of these names, once all are there. What was shown stays until what is new is there. */
+export function useParts<T>(names: string[]): Loaded<T[]> {
+  const { parts, overview } = useReport();
+  const [loaded, setLoaded] = useState<{ key: string; value: Loaded<T[]> }>({ key: "", value: {} });
+  const key = names.join(" ");
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the names are in the key; a new reading has new parts
+  useEffect(() => {
+    let current = true;
+    Promise.all(names.map((name) => parts.load<T>(name))).then(
+      (value) => current && setLoaded({ key, value: { value } }),
+      (error: unknown) => current && setLoaded({ key, value: { problem: String(error) } }),
+    );
+    return () => {
+      current = false;
+    };
+  }, [key, parts, overview.snapshot]);
+  return loaded.key === key ? loaded.value : {};
+}
+
+/** What is shown while parts are loading, or could not be. */
+export function Loading({ problem }: { problem?: string | undefined }) {
+  return problem === undefined ? <p role="status">Loading ...</p> : <p role="alert">{problem}</p>;
+}
+
+function useOverview(parts: Parts): { overview: Overview | null; problem: string } {
+  const [state, setState] = useState<{ overview: Overview | null; problem: string }>({ overview: null, problem: "" });
+  useEffect(() => {
+    let timer = 0;
+    let stopped = false;
+    let live = true;
+    const ask = async () => {
+      try {
+        const overview = await parts.overview();
+        live = overview.live;
+        // The same reading again must not make every page draw itself anew.
+        setState((old) =>
+          old.overview?.snapshot === overview.snapshot && old.problem === "" && live ? old : { overview, problem: "" },
+        );
+      } catch (error) {
+        setState((old) => ({ ...old, problem: error instanceof Error ? error.message : String(error) }));
+      }
+      if (live && !stopped) timer = window.setTimeout(ask, ASK_AGAIN_MS);
+    };
+    void ask();
+    return () => {
+      stopped = true;
+      window.clearTimeout(timer);
+    };
+  }, [parts]);
+  return state;
+}
+
+function useRoute(): Route {
+  const [hash, setHash] = useState(window.location.hash);
+  useEffect(() => {
+    const follow = () => setHash(window.location.hash);
+    window.addEventListener("hashchange", follow);
+    return () => window.removeEventListener("hashchange", follow);
+  }, []);
+  return useMemo(() => parseRoute(hash), [hash]);
+}
+
+function Page({ route }: { route: Route }) {
+  switch (route.page) {
+    case "overview":
+      return <OverviewPage />;
+    case "metric":
+      return <MetricPage name={route.metric} />;
+    case "compare":
+      return <ComparePage baseline={route.baseline} candidate={route.candidate} metric={route.metric} />;
+    case "questions":
+      return <QuestionsPage />;
+    case "errors":
+      return <ErrorsPage />;
+    case "question":
+      return <QuestionPage run={route.run} number={route.number} />;
+    case "unknown":
+      return (
+        <NotFound>
+          There is no page <Name text={route.hash} />.
+        </NotFound>
+      );
+  }
+}
+
+/** What an address that leads nowhere shows. */
+export function NotFound({ children }: { children: ComponentChildren }) {
+  return (
+    <>
+      <h1>Not in this report</h1>
+      <p>{children}</p>
+      <p>
+        <a href={linkTo({ page: "overview" })}>Go to the overview</a>
+      </p>
+    </>
+  );
+}
+
+function Navigation({ overview, route }: { overview: Overview; route: Route }) {
+  const link = (page: Route["page"], href: string, text: string) => (
+    <li>
+      <a href={href} aria-current={route.page === page ? "page" : undefined}>
+        {text}
+      </a>
+    </li>
+  );
+  const [firstMetric] = overview.metrics;
+  const [pair] = overview.pairs;
+  const label = (run: number) => overview.runs[run]?.label ?? "";
+  return (
+    <nav aria-label="Pages">
+      <ul>
+        {link("overview", linkTo({ page: "overview" }), "Overview")}
+        {firstMetric && link("metric", linkTo({ page: "metric", metric: firstMetric.name }), "Metrics")}
+        {pair &&
+          link(
+            "compare",
+            linkTo({ page: "compare", baseline: label(pair[0]), candidate: label(pair[1]), metric: "" }),
+            "Compare",
+          )}
+        {link("questions", linkTo({ page: "questions" }), "Questions")}
+        {link("errors", linkTo({ page: "errors" }), "Errors")}
+      </ul>
+    </nav>
+  );
+}
+
+/** Everything that is on the screen. */
+export function App() {
+  const parts = useMemo(() => new Parts(), []);
+  const { overview, problem } = useOverview(parts);
+  const route = useRoute();
+  const main = useRef<HTMLElement>(null);
+  const key = JSON.stringify(route);
+  const first = useRef(true);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: on every way to another page
+  useEffect(() => {
+    // Not when the report is opened: then the reader starts at the top.
+    if (first.current) {
+      first.current = false;
+      return;
+    }
+    window.scrollTo(0, 0);
+    main.current?.focus();
+  }, [key]);
+  if (overview === null) return <Loading problem={problem || undefined} />;
+  return (
+    <ReportContext.Provider value={{ overview, parts }}>
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
+        Skip to the content
+      </button>
+      <header>
+        <p class="title">
+          <Name text={overview.title} />
+        </p>
+        <Navigation overview={overview} route={route} />
+        <ThemeButton />
+      </header>
+      {(overview.warnings.length > 0 || problem !== "") && (
+        <aside class="warnings" aria-label="What this report lacks">
+          {problem !== "" && <p role="alert">{problem}</p>}
+          {overview.warnings.map((warning) => (
+            <p key={warning}>
+              <Name text={warning} />
+            </p>
+          ))}
+        </aside>
+      )}
+      <main id="main" ref={main} tabIndex={-1}>
+        <Page key={key} route={route} />
+      </main>
+      <footer>
+        <p>
+          Made by fastrag {overview.version}. Intervals are 95 % intervals of the mean over questions; n counts
+          questions measured, coverage is measured of measurable.
+        </p>
+      </footer>
+    </ReportContext.Provider>
+  );
+}

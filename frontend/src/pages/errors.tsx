@@ -1,0 +1,3 @@
+export function ErrorsPage() {
+  return <h1>errors</h1>;
+}

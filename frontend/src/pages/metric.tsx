@@ -1,0 +1,3 @@
+export function MetricPage({ name }: { name: string }) {
+  return <h1>{name}</h1>;
+}

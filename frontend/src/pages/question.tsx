@@ -1,0 +1,3 @@
+export function QuestionPage(_: { run: string; number: number }) {
+  return <h1>Question</h1>;
+}

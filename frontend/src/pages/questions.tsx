@@ -1,0 +1,3 @@
+export function QuestionsPage() {
+  return <h1>questions</h1>;
+}
