@@ -7,18 +7,32 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 
 .PHONY: demo test check benchmarks clean
 
-demo: $(VENV)/.installed-demo model
+demo: $(VENV)/.installed-demo model pages
 	$(BIN)/fastrag demo
 
-test: $(VENV)/.installed-test model language-model
+test: $(VENV)/.installed-test model language-model pages
 	$(BIN)/python -m pytest
 
 # Lint, format, types and the direction of imports.
-check: $(VENV)/.installed-dev
+check: $(VENV)/.installed-dev frontend
+	npm run --prefix frontend check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The report's pages, built from frontend/ by Node.js. Everything but `fastrag report` and `fastrag view` works without.
+STATIC := src/fastrag/benchmark/report/html/static
+.PHONY: frontend pages
+frontend: $(STATIC)/report.js
+
+$(STATIC)/report.js: $(shell find frontend -path frontend/node_modules -prune -o -type f -print)
+	cd frontend && npm ci --no-fund --no-audit --loglevel=error && npm run --silent build -- --logLevel warn
+
+pages:
+	@if node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' 2>/dev/null; \
+	then $(MAKE) --no-print-directory frontend || echo 'The pages of `fastrag report` could not be built: everything else works.'; \
+	else echo 'No Node.js 20.19 or newer: `fastrag report` and `fastrag view` will have no pages, everything else works.'; fi
 
 # Embedding model as plain data from the package index; nothing is fetched again once it is in the cache.
 .PHONY: model
