@@ -119,6 +119,13 @@ def test_help_says_what_the_exit_codes_are(capsys):
     assert "\nexit codes:\n  0  passed\n  3  regression" in out
 
 
+def test_json_is_short_for_the_format(file, capsys):
+    runs = ["compare", file("old", a=OLD), file("new", a=OLD)]
+    assert main([*runs, "--json"]) == main([*runs, "--format", "json"]) == 0
+    first, second = capsys.readouterr().out.split("\n}\n")[:2]
+    assert first == second and json.loads(first + "}")["baseline"] == "old"
+
+
 def test_only_the_metrics_asked_for_count(file, capsys):
     old, new = file("old", a=OLD, b=NEW), file("new", a=OLD, b=OLD)
     assert main(["compare", old, new]) == 3

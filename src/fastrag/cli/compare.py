@@ -25,7 +25,8 @@ EXAMPLES = """\
 fastrag compare base.json new.json
 fastrag compare base.json new.json --metric ndcg@10 --metric latency_ms --fail-on worse
 fastrag compare base.json new.json --metric ndcg@10 --margin 0.02 --fail-on not-equivalent
-fastrag compare base.json a.json b.json --format junit -o compare.xml"""
+fastrag compare base.json a.json b.json --format junit -o compare.xml
+fastrag compare base.json new.json --json"""
 
 EXIT_CODES = """\
   0  passed
@@ -73,6 +74,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=["text", "markdown", "json", "junit"],
         default="text",
         help="form of the report (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--json", action="store_const", const="json", dest="format", help="the same as --format json, as in show and best"
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="write the report there, and the table to the terminal"
