@@ -36,7 +36,7 @@ export function useParts<T>(names: string[]): Loaded<T[]> {
   const { parts, overview } = useReport();
   const [loaded, setLoaded] = useState<{ key: string; value: Loaded<T[]> }>({ key: "", value: {} });
   const key = names.join(" ");
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the names are in the key; a new reading has new parts
+  // The names are in the key; a new reading has new parts.
   useEffect(() => {
     let current = true;
     Promise.all(names.map((name) => parts.load<T>(name))).then(
@@ -91,6 +91,11 @@ function useRoute(): Route {
     return () => window.removeEventListener("hashchange", follow);
   }, []);
   return useMemo(() => parseRoute(hash), [hash]);
+}
+
+/** Names one page: choosing another metric or run within one must neither move the focus nor forget what was filtered. */
+function pageKey(route: Route): string {
+  return route.page === "metric" || route.page === "compare" ? route.page : JSON.stringify(route);
 }
 
 function Page({ route }: { route: Route }) {
@@ -164,9 +169,8 @@ export function App() {
   const { overview, problem } = useOverview(parts);
   const route = useRoute();
   const main = useRef<HTMLElement>(null);
-  const key = JSON.stringify(route);
+  const key = pageKey(route);
   const first = useRef(true);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: on every way to another page
   useEffect(() => {
     // Not when the report is opened: then the reader starts at the top.
     if (first.current) {
