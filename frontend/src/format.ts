@@ -61,3 +61,12 @@ export function escaped(character: string): string {
   if (code < 0x100) return `\\x${code.toString(16).padStart(2, "0")}`;
   return code < 0x10000 ? `\\u${code.toString(16).padStart(4, "0")}` : `\\U${code.toString(16).padStart(8, "0")}`;
 }
+
+/** A name on one line where there is nothing but plain text (in a chart), cut where it is long. */
+export function plain(text: string, most = 80): string {
+  const characters = [...text];
+  const shown = characters
+    .slice(0, most)
+    .map((character) => (isInvisible(character, false) ? escaped(character) : character));
+  return shown.join("") + (characters.length > most ? "…" : "");
+}
