@@ -29,6 +29,12 @@ export function percentage(coverage: Coverage | null): string {
   return `${Math.floor((100 * coverage.measured) / coverage.measurable)}%`;
 }
 
+/** A share, rounded down as `percentage` is. */
+export function percent(share: number): string {
+  // What is stored as 0.28999999999999998 is 29 %.
+  return `${Math.floor(100 * share + 1e-9)}%`;
+}
+
 export function pValue(p: Num): string {
   if (p === null) return ABSENT;
   return p < 0.001 ? "<0.001" : p.toFixed(3);
@@ -69,4 +75,21 @@ export function plain(text: string, most = 80): string {
     .slice(0, most)
     .map((character) => (isInvisible(character, false) ? escaped(character) : character));
   return shown.join("") + (characters.length > most ? "…" : "");
+}
+
+/** "2026-11-30 09:05 UTC"; what is no such time stays as it is written. */
+export function moment(iso: string): string {
+  // Without a zone, what a browser makes of it would depend on where it runs.
+  const time = /(Z|[+-]\d\d:?\d\d)$/.test(iso) ? new Date(iso) : null;
+  if (time === null || Number.isNaN(time.getTime())) return plain(iso.replace("T", " "), 40);
+  return `${time.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
+/** "12.3 s", "3 min 20 s", "2 h 5 min". */
+export function duration(seconds: number): string {
+  if (seconds < 59.95) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  const minutes = Math.round(seconds / 60);
+  return `${count(Math.floor(minutes / 60))} h ${minutes % 60} min`;
 }

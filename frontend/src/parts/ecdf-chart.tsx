@@ -1,0 +1,88 @@
+/** Which share of each run's scores is at most so much. */
+import { axisX, axisY, gridX, gridY, line, pointer, tip } from "@observablehq/plot";
+import { useCallback, useMemo } from "preact/hooks";
+import { Loading, useParts, useReport } from "../app";
+import { number, plain } from "../format";
+import type { Metric, Scores } from "../model";
+import { Chart } from "./chart";
+import { type Step, steps } from "./ecdf";
+import { tickCount } from "./interval-chart";
+import type { Measured } from "./measured";
+import { RunName, runColour, runDashes } from "./runs";
+
+export function EcdfChart({ metric, measured }: { metric: Metric; measured: Measured[] }) {
+  const { value, problem } = useParts<Scores>(measured.map(({ run }) => `scores-${run}`));
+  const curves = useMemo(
+    () =>
+      value?.map((columns, i) => ({ run: measured[i]?.run ?? 0, steps: steps(columns.scores[metric.name] ?? []) })) ??
+      [],
+    [value, measured, metric],
+  );
+  if (value === undefined) return <Loading problem={problem} />;
+  return (
+    <>
+      <ul class="inline key">
+        {measured.map(({ run }) => (
+          <li key={run}>
+            <RunName run={run} line />
+          </li>
+        ))}
+      </ul>
+      <Curves metric={metric} curves={curves.filter((curve) => curve.steps.length > 0)} />
+    </>
+  );
+}
+
+function Curves({ metric, curves }: { metric: Metric; curves: { run: number; steps: Step[] }[] }) {
+  const { runs } = useReport().overview;
+  const options = useCallback(
+    (width: number) => {
+      const ends = curves.flatMap(({ steps: [first, ...rest] }) => [first?.x, (rest.at(-1) ?? first)?.x]);
+      const known = [...ends, metric.range?.[0], metric.range?.[1]].filter((end) => end != null);
+      const [low, high] = [Math.min(...known), Math.max(...known)];
+      const points = curves.flatMap(({ run, steps }) => steps.map((step) => ({ ...step, run })));
+      return {
+        height: Math.min(360, 160 + width / 3),
+        marginLeft: 44,
+        marginRight: 16,
+        marginTop: 26,
+        marginBottom: 38,
+        x: { label: plain(metric.name, 40), domain: low < high ? [low, high] : [low - 1, high + 1] },
+        y: { label: "share of scores at most so much", domain: [0, 1], percent: true },
+        marks: [
+          gridX({ stroke: "var(--line)", strokeOpacity: 1, ticks: tickCount(width) }),
+          gridY({ stroke: "var(--line)", strokeOpacity: 1, ticks: 5 }),
+          axisX({ ticks: tickCount(width) }),
+          axisY({ ticks: 5, tickFormat: (percent: number) => `${percent} %` }),
+          ...curves.map(({ run, steps }) =>
+            line([{ x: low, share: 0 }, { x: steps[0]?.x ?? low, share: 0 }, ...steps, { x: high, share: 1 }], {
+              x: "x",
+              y: "share",
+              curve: "step-after",
+              stroke: runColour(run),
+              strokeWidth: 2,
+              strokeDasharray: runDashes(run),
+            }),
+          ),
+          tip(
+            points,
+            pointer({
+              x: "x",
+              y: "share",
+              title: ({ x, share, run }: Step & { run: number }) =>
+                `${plain(runs[run]?.label ?? "")}\n` +
+                `${(100 * share).toFixed(1)} % are at most ${number(x, metric.format)}`,
+            }),
+          ),
+        ],
+      };
+    },
+    [metric, curves, runs],
+  );
+  return (
+    <Chart
+      label={`Share of scores of ${plain(metric.name)} that are at most so much, a line a run. The percentiles are in the table.`}
+      options={options}
+    />
+  );
+}

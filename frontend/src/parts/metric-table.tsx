@@ -1,0 +1,110 @@
+/** Every run's numbers for every metric. */
+import { bounds, count, number, span } from "../format";
+import type { Evidence, Metric, Run } from "../model";
+import { linkTo } from "../route";
+import { CoverageShare } from "./missing";
+import { RunName } from "./runs";
+import { Scroll } from "./scroll";
+import { SparkAxis, Sparkline, Strip, StripAxis, stripScale } from "./small-charts";
+import { Name } from "./text";
+
+export function MetricTable({ metrics, runs }: { metrics: Metric[]; runs: Run[] }) {
+  const every = runs.flatMap((run) => Object.values(run.metrics));
+  const withBounds = every.some(lacks);
+  return (
+    <Scroll label="Metrics of every run">
+      <table class="by-run metric-table">
+        <caption class="visually-hidden">
+          Mean, interval, coverage and distribution of every run, metric by metric
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Run</th>
+            <th scope="col" class="number">
+              Mean
+            </th>
+            <th scope="col" class="number">
+              95 % interval
+            </th>
+            <th scope="col">Mean and interval</th>
+            <th scope="col" class="number">
+              n
+            </th>
+            <th scope="col" class="number">
+              Coverage
+            </th>
+            {withBounds && (
+              <th scope="col" class="number">
+                Worst..best
+              </th>
+            )}
+            <th scope="col" class="number">
+              p50
+            </th>
+            <th scope="col" class="number">
+              p95
+            </th>
+            <th scope="col">Distribution</th>
+          </tr>
+        </thead>
+        {metrics.map((metric) => (
+          <MetricRows key={metric.name} metric={metric} runs={runs} withBounds={withBounds} />
+        ))}
+      </table>
+    </Scroll>
+  );
+}
+
+function MetricRows({ metric, runs, withBounds }: { metric: Metric; runs: Run[]; withBounds: boolean }) {
+  const rows = runs.flatMap((run, index) => {
+    const evidence = run.metrics[metric.name];
+    return evidence === undefined ? [] : [{ index, evidence }];
+  });
+  const scale = stripScale(rows.map(({ evidence }) => evidence));
+  const { format } = metric;
+  return (
+    <tbody>
+      <tr class="group">
+        <th scope="rowgroup" colSpan={3}>
+          <a href={linkTo({ page: "metric", metric: metric.name })}>
+            <Name text={metric.name} />
+          </a>
+          {!metric.higher_is_better && <span class="muted note">lower is better</span>}
+        </th>
+        <td class="strip-cell">{scale && <StripAxis scale={scale} />}</td>
+        <td colSpan={withBounds ? 5 : 4} />
+        <td>
+          <SparkAxis bins={metric.bins} />
+        </td>
+      </tr>
+      {rows.map(({ index, evidence }) => (
+        <tr key={index}>
+          <th scope="row">
+            <RunName run={index} />
+          </th>
+          <td class="number mean">{number(evidence.mean, format)}</td>
+          <td class="number">{span(evidence.interval, format)}</td>
+          <td class="strip-cell">{scale && <Strip run={index} evidence={evidence} scale={scale} />}</td>
+          <td class="number">{count(evidence.questions)}</td>
+          <td class="number">
+            <CoverageShare coverage={evidence.coverage} />
+          </td>
+          {withBounds && <td class="number">{lacks(evidence) && bounds(evidence.bounds, format)}</td>}
+          <td class="number">{percentile(evidence, "p50", format)}</td>
+          <td class="number">{percentile(evidence, "p95", format)}</td>
+          <td>
+            <Sparkline run={index} evidence={evidence} metric={metric} />
+          </td>
+        </tr>
+      ))}
+    </tbody>
+  );
+}
+
+function lacks({ coverage }: Evidence): boolean {
+  return coverage.measured < coverage.measurable;
+}
+
+function percentile({ summary }: Evidence, name: string, format: string): string {
+  return number(summary.count === 0 ? null : summary.percentiles[name], format);
+}

@@ -1,0 +1,178 @@
+/** Who is best by a metric, and how sure that is. */
+import { Fragment } from "preact";
+import { useState } from "preact/hooks";
+import { useReport } from "../app";
+import { ABSENT, bounds, count, number, plural, span } from "../format";
+import type { Metric, Ranking } from "../model";
+import { Choice } from "./choice";
+import { CoverageShare } from "./missing";
+import { RunName } from "./runs";
+import { Scroll } from "./scroll";
+import { Name } from "./text";
+
+type Entry = Ranking["entries"][number];
+
+export function RankingSection() {
+  const { rankings, metrics } = useReport().overview;
+  const [chosen, setChosen] = useState(rankings[0]?.metric ?? "");
+  const ranking = rankings.find(({ metric }) => metric === chosen) ?? rankings[0];
+  const metric = metrics.find(({ name }) => name === ranking?.metric);
+  if (ranking === undefined || metric === undefined) return null;
+  return (
+    <section aria-labelledby="ranking">
+      <h2 id="ranking">Ranking</h2>
+      <Choice label="By" names={rankings.map((one) => one.metric)} chosen={ranking.metric} onChoose={setChosen} />
+      <div aria-live="polite">
+        {ranking.problem === null ? (
+          <>
+            <Winner ranking={ranking} />
+            <RankingTable ranking={ranking} metric={metric} />
+          </>
+        ) : (
+          <p>
+            There is no ranking by <Name text={ranking.metric} />: <Name text={ranking.problem} />
+          </p>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** Who is best, who is tied with it, and whom it is better than. */
+function Winner({ ranking }: { ranking: Ranking }) {
+  const { runs } = useReport().overview;
+  const [winner, ...others] = ranking.entries.filter(({ rank }) => rank !== null);
+  if (winner === undefined) return <p>No run qualifies for a rank.</p>;
+  const name = runs[winner.run]?.label ?? "";
+  const tied = others.filter(({ rank }) => rank === winner.rank);
+  const beaten = others.filter((entry) => entry.beaten_by.includes(name));
+  const open = others.filter((entry) => !tied.includes(entry) && !beaten.includes(entry));
+  const tie =
+    ranking.questions === null ? "by its mean only, there being no samples to compare" : "no difference is shown";
+  return (
+    <ul class="winner">
+      <li>
+        {tied.length > 0 ? "Highest in rank" : "Best"} by <Name text={ranking.metric} />:{" "}
+        <strong>
+          <RunName run={winner.run} />
+        </strong>
+        {others.length === 0 && "; no other run qualifies"}
+      </li>
+      {tied.length > 0 && (
+        <li>
+          Tied with it, {tie}: <Runs entries={tied} />
+        </li>
+      )}
+      {beaten.length > 0 && (
+        <li>
+          Shown to be better than: <Runs entries={beaten} />
+        </li>
+      )}
+      {open.length > 0 && (
+        <li>
+          Not shown to be better than: <Runs entries={open} />
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function Runs({ entries }: { entries: Entry[] }) {
+  return (
+    <>
+      {entries.map((entry, i) => (
+        <Fragment key={entry.run}>
+          {i > 0 && ", "}
+          <RunName run={entry.run} />
+        </Fragment>
+      ))}
+    </>
+  );
+}
+
+function RankingTable({ ranking, metric }: { ranking: Ranking; metric: Metric }) {
+  const { entries } = ranking;
+  const { format } = metric;
+  const withBounds = entries.some(lacks);
+  const withBeaten = entries.some((entry) => entry.beaten_by.length > 0);
+  return (
+    <>
+      <Scroll label="Ranking">
+        <table class="by-run">
+          <caption class="visually-hidden">Runs in rank order</caption>
+          <thead>
+            <tr>
+              <th scope="col" class="number">
+                Rank
+              </th>
+              <th scope="col">Run</th>
+              <th scope="col" class="number">
+                Mean
+              </th>
+              <th scope="col" class="number">
+                95 % interval
+              </th>
+              <th scope="col" class="number">
+                Coverage
+              </th>
+              {withBounds && (
+                <th scope="col" class="number">
+                  Worst..best
+                </th>
+              )}
+              {withBeaten && <th scope="col">Beaten by</th>}
+            </tr>
+          </thead>
+          <tbody>
+            {entries.map((entry) => (
+              <tr key={entry.run}>
+                <td class="number">{place(entry, entries)}</td>
+                <th scope="row">
+                  <RunName run={entry.run} />
+                  {entry.reason !== null && (
+                    <span class="doubt remark">
+                      no rank: <Name text={entry.reason} />
+                    </span>
+                  )}
+                </th>
+                <td class="number mean">{number(entry.mean, format)}</td>
+                <td class="number">{span(entry.interval, format)}</td>
+                <td class="number">
+                  <CoverageShare coverage={entry.coverage} />
+                </td>
+                {withBounds && <td class="number">{lacks(entry) && bounds(entry.bounds, format)}</td>}
+                {withBeaten && (
+                  <td>
+                    {entry.beaten_by.map((name, i) => (
+                      <Fragment key={name}>
+                        {i > 0 && ", "}
+                        <Name text={name} />
+                      </Fragment>
+                    ))}
+                  </td>
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+      <p class="muted legend">
+        {!metric.higher_is_better && "Lower is better. "}
+        Rank is 1 + the number of runs that are better; = marks ties. Better is by a paired t test of each two runs,
+        adjusted for all pairs (Holm), at {ranking.alpha}; what a run failed on counts against it. A rank takes a
+        coverage of {Math.round(100 * ranking.min_coverage)} %.
+        {ranking.questions !== null &&
+          ` Means are over the ${plural(ranking.questions, "question")} that all ranked runs measured.`}
+      </p>
+    </>
+  );
+}
+
+function place({ rank }: Entry, entries: Entry[]): string {
+  if (rank === null) return ABSENT;
+  return entries.filter((other) => other.rank === rank).length > 1 ? `=${count(rank)}` : count(rank);
+}
+
+function lacks({ coverage }: Entry): boolean {
+  return coverage !== null && coverage.measured < coverage.measurable;
+}
