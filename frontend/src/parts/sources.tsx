@@ -1,0 +1,95 @@
+/** What a run retrieved for a question. */
+import { number } from "../format";
+import type { Source } from "../model";
+import { LongText, Name } from "./text";
+
+interface Props {
+  /** Best first. */
+  sources: Source[];
+  texts: string[];
+  relevant: Record<string, number>;
+  isKept: boolean;
+}
+
+export function Sources({ sources, texts, relevant, isKept }: Props) {
+  const retrieved = new Set(sources.map(({ id }) => id));
+  const missed = Object.entries(relevant)
+    .filter(([id, gain]) => gain > 0 && !retrieved.has(id))
+    .map(([id]) => id);
+  const isTold = sources.some((source) => source.is_relevant !== null);
+  return (
+    <>
+      <h4>Sources</h4>
+      {sources.length === 0 && <p class="muted">None.</p>}
+      {sources.length > 0 && (
+        <ol class="sources">
+          {sources.map((source, place) => (
+            <li key={place} class={source.is_relevant ? "relevant" : undefined}>
+              <SourceLine source={source} />
+              {source.text !== null && (
+                <details>
+                  <summary>Text</summary>
+                  <LongText text={texts[source.text] ?? ""} />
+                </details>
+              )}
+            </li>
+          ))}
+        </ol>
+      )}
+      {missed.length > 0 && (
+        <div class="missed">
+          <p class="bad">
+            <span aria-hidden="true">✗</span> Relevant, but not retrieved:
+          </p>
+          <ul>
+            {missed.map((id) => (
+              <li key={id}>
+                <Name text={id} />
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {sources.length > 0 && !isTold && <p class="muted">Which of them are relevant is not known.</p>}
+      {sources.length > 0 && !isKept && <p class="muted">Their texts and scores were not kept.</p>}
+    </>
+  );
+}
+
+function SourceLine({ source }: { source: Source }) {
+  return (
+    <p>
+      <span class="id">
+        <Name text={source.id} />
+      </span>{" "}
+      {source.is_relevant === true && (
+        <span class="good">
+          <span aria-hidden="true">✓</span> relevant
+        </span>
+      )}
+      {source.is_relevant === false && <span class="muted">not relevant</span>}
+      {source.score !== null && <span class="score muted"> score {number(source.score, ".4f")}</span>}
+      {source.uri !== "" && source.uri !== source.id && (
+        <span class="uri">
+          <Uri uri={source.uri} />
+        </span>
+      )}
+    </p>
+  );
+}
+
+/** A link only where it leads to the web: other schemes can run scripts or programs. Nothing is asked for by itself. */
+function Uri({ uri }: { uri: string }) {
+  let protocol = "";
+  try {
+    protocol = new URL(uri).protocol;
+  } catch {
+    // A path, or nothing that has a scheme.
+  }
+  if (protocol !== "http:" && protocol !== "https:") return <Name text={uri} />;
+  return (
+    <a href={uri} rel="noreferrer noopener" target="_blank">
+      <Name text={uri} />
+    </a>
+  );
+}
