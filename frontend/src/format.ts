@@ -68,13 +68,19 @@ export function escaped(character: string): string {
   return code < 0x10000 ? `\\u${code.toString(16).padStart(4, "0")}` : `\\U${code.toString(16).padStart(8, "0")}`;
 }
 
-/** A name on one line where there is nothing but plain text (in a chart), cut where it is long. */
-export function plain(text: string, most = 80): string {
+/** A text of at most so many characters: one that is longer loses its middle, for ends tell names apart. */
+export function shortened(text: string, most: number): string {
   const characters = [...text];
-  const shown = characters
-    .slice(0, most)
-    .map((character) => (isInvisible(character, false) ? escaped(character) : character));
-  return shown.join("") + (characters.length > most ? "…" : "");
+  if (characters.length <= most) return text;
+  const tail = Math.floor(((most - 1) * 2) / 5);
+  return `${characters.slice(0, most - 1 - tail).join("")}…${characters.slice(-tail).join("")}`;
+}
+
+/** A name on one line, where there is nothing but plain text: in a chart, or an attribute. */
+export function plain(text: string, most = 80): string {
+  return [...shortened(text, most)]
+    .map((character) => (isInvisible(character, false) ? escaped(character) : character))
+    .join("");
 }
 
 /** "2026-11-30 09:05 UTC"; what is no such time stays as it is written. */

@@ -37,17 +37,17 @@ function Counts({ failures, kinds }: { failures: ErrorGroup[]; kinds: string[] }
   return (
     <CountTable
       label="Failures by kind and run"
-      heading="Kind"
-      runs={runs.map((_, run) => run)}
-      rows={kinds.map((kind) => ({
-        key: kind,
-        name: <Name text={reasonName(kind)} />,
-        counts: runs.map((_, run) =>
-          failures.reduce((sum, group) => sum + (group.kind === kind ? (group.counts[run] ?? 0) : 0), 0),
-        ),
+      columns={kinds.map((kind) => ({ key: kind, heading: <Name text={reasonName(kind)} /> }))}
+      rows={runs.map((_, run) => ({
+        run,
+        counts: Object.fromEntries(kinds.map((kind) => [kind, timesIn(failures, kind, run)])),
       }))}
     />
   );
+}
+
+function timesIn(groups: ErrorGroup[], kind: string, run: number): number {
+  return groups.reduce((sum, group) => sum + (group.kind === kind ? (group.counts[run] ?? 0) : 0), 0);
 }
 
 const SHOWN_AT_FIRST = 50;

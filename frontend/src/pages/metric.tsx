@@ -1,4 +1,5 @@
 /** One metric: how each run's scores spread, what is missing and why, and where runs are better or worse. */
+import { Fragment } from "preact";
 import { useMemo } from "preact/hooks";
 import { NotFound, useReport } from "../app";
 import { plain } from "../format";
@@ -50,10 +51,10 @@ export function MetricPage({ name }: { name: string }) {
           <>
             Without this metric:{" "}
             {without.map((run, i) => (
-              <>
+              <Fragment key={run.label}>
                 {i > 0 && ", "}
                 <Name text={run.label} />
-              </>
+              </Fragment>
             ))}
             .
           </>
@@ -99,11 +100,13 @@ function Means({ metric, measured }: { metric: Metric; measured: Measured[] }) {
     [measured],
   );
   return (
-    <IntervalChart
-      metric={metric}
-      rows={rows}
-      label={`Means of ${plain(metric.name)} with their intervals, a row a run. The numbers are in the table.`}
-    />
+    <div class="means-chart">
+      <IntervalChart
+        metric={metric}
+        rows={rows}
+        label={`Means of ${plain(metric.name)} with their intervals, a row a run. The numbers are in the table.`}
+      />
+    </div>
   );
 }
 
@@ -132,19 +135,19 @@ function Missing({ measured }: { measured: Measured[] }) {
     <>
       <CountTable
         label="Missing scores by reason"
-        heading="Reason"
-        runs={measured.map(({ run }) => run)}
-        rows={kinds.map((kind) => ({
-          key: kind,
-          name: (
-            <>
-              <Name text={reasonName(kind)} />
-              <span class="remark muted">{reasonMeaning(kind)}</span>
-            </>
-          ),
-          counts: measured.map(({ evidence }) => evidence.coverage.reasons[kind] ?? 0),
-        }))}
+        columns={kinds.map((kind) => ({ key: kind, heading: <Name text={reasonName(kind)} /> }))}
+        rows={measured.map(({ run, evidence }) => ({ run, counts: evidence.coverage.reasons }))}
       />
+      <dl class="meanings">
+        {kinds.map((kind) => (
+          <div key={kind}>
+            <dt>
+              <Name text={reasonName(kind)} />:
+            </dt>{" "}
+            <dd>{reasonMeaning(kind)}</dd>
+          </div>
+        ))}
+      </dl>
       <p>
         <a href={linkTo({ page: "errors" })}>What failed, with the messages</a>
       </p>
@@ -164,13 +167,8 @@ function Verdicts({ metric, runs }: { metric: Metric; runs: number[] }) {
       <h2 id="verdicts">Verdicts of judges</h2>
       <CountTable
         label="How often judges gave which verdict"
-        heading="Verdict"
-        runs={judged}
-        rows={words.map((word) => ({
-          key: word,
-          name: <Name text={word.replaceAll("_", " ")} />,
-          counts: judged.map((run) => verdictsOf(run)[word] ?? 0),
-        }))}
+        columns={words.map((word) => ({ key: word, heading: <Name text={word.replaceAll("_", " ")} /> }))}
+        rows={judged.map((run) => ({ run, counts: verdictsOf(run) }))}
         withShares
       />
     </section>

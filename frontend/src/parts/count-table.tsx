@@ -1,61 +1,66 @@
-/** Counts of several kinds, a column a run. */
+/** How often there was what in each run. */
 import type { ComponentChildren } from "preact";
 import { count } from "../format";
 import { RunName } from "./runs";
 import { Scroll } from "./scroll";
 
-export interface CountRow {
-  key: string;
-  name: ComponentChildren;
-  /** In the order of the runs; null where a run has none to count. */
-  counts: (number | null)[];
+export interface Counted {
+  run: number;
+  /** By the key of the column; what is not there is 0. */
+  counts: Record<string, number>;
 }
 
 export function CountTable({
   label,
-  heading,
-  runs,
+  columns,
   rows,
   withShares = false,
 }: {
   label: string;
-  heading: string;
-  runs: number[];
-  rows: CountRow[];
+  columns: { key: string; heading: ComponentChildren }[];
+  rows: Counted[];
   /** Show, too, which part of the run's counts each is. */
   withShares?: boolean;
 }) {
-  const totals = runs.map((_, i) => rows.reduce((sum, { counts }) => sum + (counts[i] ?? 0), 0));
   return (
     <Scroll label={label}>
-      <table class="counts">
+      <table class="by-run">
         <caption class="visually-hidden">{label}</caption>
         <thead>
           <tr>
-            <th scope="col">{heading}</th>
-            {runs.map((run) => (
-              <th key={run} scope="col" class="number">
-                <RunName run={run} />
+            <th scope="col">Run</th>
+            {columns.map(({ key, heading }) => (
+              <th key={key} scope="col" class="number">
+                {heading}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ key, name, counts }) => (
-            <tr key={key}>
-              <th scope="row">{name}</th>
-              {counts.map((many, i) => (
-                <td key={runs[i]} class={many === 0 ? "number muted" : "number"}>
-                  {many === null ? "-" : count(many)}
-                  {withShares && many !== null && (totals[i] ?? 0) > 0 && (
-                    <span class="remark muted">{((100 * many) / (totals[i] ?? 1)).toFixed(1)} %</span>
-                  )}
-                </td>
-              ))}
-            </tr>
-          ))}
+          {rows.map(({ run, counts }) => {
+            const every = columns.reduce((sum, { key }) => sum + (counts[key] ?? 0), 0);
+            return (
+              <tr key={run}>
+                <th scope="row">
+                  <RunName run={run} />
+                </th>
+                {columns.map(({ key }) => (
+                  <Cell key={key} many={counts[key] ?? 0} every={withShares ? every : 0} />
+                ))}
+              </tr>
+            );
+          })}
         </tbody>
       </table>
     </Scroll>
+  );
+}
+
+function Cell({ many, every }: { many: number; every: number }) {
+  return (
+    <td class={many === 0 ? "number muted" : "number"}>
+      {count(many)}
+      {every > 0 && <span class="remark muted">{((100 * many) / every).toFixed(1)} %</span>}
+    </td>
   );
 }

@@ -45,10 +45,10 @@ function Curves({ metric, curves }: { metric: Metric; curves: { run: number; ste
         height: Math.min(360, 160 + width / 3),
         marginLeft: 44,
         marginRight: 16,
-        marginTop: 26,
+        marginTop: 12,
         marginBottom: 38,
         x: { label: plain(metric.name, 40), domain: low < high ? [low, high] : [low - 1, high + 1] },
-        y: { label: "share of scores at most so much", domain: [0, 1], percent: true },
+        y: { label: null, domain: [0, 100], percent: true },
         marks: [
           gridX({ stroke: "var(--line)", strokeOpacity: 1, ticks: tickCount(width) }),
           gridY({ stroke: "var(--line)", strokeOpacity: 1, ticks: 5 }),

@@ -27,7 +27,7 @@ export function ErrorEntry({ group }: { group: ErrorGroup }) {
           <span class="inline by-runs muted">
             {runs.map(({ run, many }) => (
               <span key={run}>
-                <RunName run={run} /> {count(many)}
+                <RunName run={run} />: {count(many)}
               </span>
             ))}
           </span>

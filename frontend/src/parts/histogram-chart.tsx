@@ -29,10 +29,10 @@ export function HistogramChart({ metric, measured }: { metric: Metric; measured:
       const means = shown.map(({ run, evidence }) => ({ run, mean: evidence.mean, ...evidence.interval }));
       const names = shown.map(({ run }) => ({ run, name: plain(runs[run]?.label ?? "", width > 560 ? 80 : 40) }));
       return {
-        height: shown.length * FACET_HEIGHT + 44,
+        height: shown.length * FACET_HEIGHT + 58,
         marginLeft: 12,
         marginRight: 16,
-        marginTop: 4,
+        marginTop: 22,
         marginBottom: 38,
         x: { label: plain(metric.name, 40), domain: [metric.bins[0], metric.bins.at(-1)] as number[] },
         y: { axis: null },

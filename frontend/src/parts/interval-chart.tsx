@@ -45,8 +45,8 @@ export function IntervalChart({ metric, rows, label }: { metric: Metric; rows: I
         marginTop: 8,
         marginBottom: 38,
         x: { label: plain(metric.name, 40), insetLeft: 8, insetRight: 8 },
-        y: { type: "band" as const, domain: indexes, label: null },
-        fy: { domain: groups, label: null, padding: 0.12 },
+        y: { type: "band" as const, domain: indexes, label: null, axis: null },
+        fy: { domain: groups, label: null, axis: null, padding: 0.12 },
         marks: [
           gridX({ stroke: "var(--line)", strokeOpacity: 1, ticks: tickCount(width) }),
           axisX({ ticks: tickCount(width), tickSize: 0 }),

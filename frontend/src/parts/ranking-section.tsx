@@ -52,7 +52,7 @@ function Winner({ ranking }: { ranking: Ranking }) {
   return (
     <ul class="winner">
       <li>
-        {tied.length > 0 ? "Highest in rank" : "Best"} by <Name text={ranking.metric} />:{" "}
+        {tied.length > 0 ? "First" : "Best"} by <Name text={ranking.metric} />:{" "}
         <strong>
           <RunName run={winner.run} />
         </strong>
@@ -142,7 +142,7 @@ function RankingTable({ ranking, metric }: { ranking: Ranking; metric: Metric })
                 </td>
                 {withBounds && <td class="number">{lacks(entry) && bounds(entry.bounds, format)}</td>}
                 {withBeaten && (
-                  <td>
+                  <td class="words">
                     {entry.beaten_by.map((name, i) => (
                       <Fragment key={name}>
                         {i > 0 && ", "}

@@ -37,7 +37,7 @@ export function RunFacts({ runs }: { runs: Run[] }) {
           {runs.map((run, index) => (
             <tr key={run.label}>
               <th scope="row">
-                <RunName run={index} />
+                <RunName run={index} whole />
                 {run.partial && (
                   <span class="doubt remark">
                     partial: {count(run.partial.ended)} of {count(run.partial.total)} questions have ended

@@ -1,5 +1,6 @@
 /** How runs are told apart: by colour, by the shape of their mark and by the dashes of their line. */
 import { useReport } from "../app";
+import { plain, shortened } from "../format";
 import { Name } from "./text";
 
 const COLOURS = 6;
@@ -82,13 +83,16 @@ export function RunMark({ run, line = false }: { run: number; line?: boolean }) 
   );
 }
 
-/** A run's mark and its name. */
-export function RunName({ run, line = false }: { run: number; line?: boolean }) {
+const NAME_CHARACTERS = 48;
+
+/** A run's mark and its name; a very long one without its middle, unless it is to be `whole`. */
+export function RunName({ run, line = false, whole = false }: { run: number; line?: boolean; whole?: boolean }) {
   const label = useReport().overview.runs[run]?.label ?? "";
+  const shown = whole ? label : shortened(label, NAME_CHARACTERS);
   return (
-    <span class="run-name">
+    <span class="run-name" title={shown === label ? undefined : plain(label, 1000)}>
       <RunMark run={run} line={line} />
-      <Name text={label} />
+      <Name text={shown} />
     </span>
   );
 }

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import "../styles/tables.css";
 
 /** What is wider than a phone: it is moved by itself, by keys too, and never the page. */
 export function Scroll({ label, children }: { label: string; children: ComponentChildren }) {

@@ -27,11 +27,13 @@ export function SliceSection({ slices, metric, runs }: { slices: Slices; metric:
           </li>
         ))}
       </ul>
-      <IntervalChart
-        metric={metric}
-        rows={rows}
-        label={`Means of ${plain(metric.name)} with intervals by ${plain(slices.key)}, a mark a run. The numbers are in the table.`}
-      />
+      <div class="means-chart">
+        <IntervalChart
+          metric={metric}
+          rows={rows}
+          label={`Means of ${plain(metric.name)} with intervals by ${plain(slices.key)}, a mark a run. The numbers are in the table.`}
+        />
+      </div>
       <Scroll label={`Means by ${plain(slices.key)}`}>
         <table class="by-run sliced">
           <caption class="visually-hidden">Mean, interval and coverage of every run in every group</caption>

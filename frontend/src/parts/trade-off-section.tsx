@@ -7,6 +7,7 @@ import { number, plain } from "../format";
 import type { Metric, TradeOffs } from "../model";
 import { Chart } from "./chart";
 import { Choice } from "./choice";
+import { tickCount } from "./interval-chart";
 import { RunName, runColour, runSymbol } from "./runs";
 import { Scroll } from "./scroll";
 import { Name } from "./text";
@@ -82,7 +83,7 @@ function Front({ tradeOffs }: { tradeOffs: TradeOffs }) {
                     {number(entry.means[metric.name], metric.format)}
                   </td>
                 ))}
-                <td>
+                <td class="words">
                   <Standing entry={entry} />
                 </td>
               </tr>
@@ -142,7 +143,10 @@ function Scatter({
       });
       const xs = shown.map(({ x }) => x);
       const isWide = Math.min(...xs) > 0 && Math.max(...xs) > WIDE * Math.min(...xs);
-      const marks: Markish[] = [gridX({ stroke: "var(--line)" }), gridY({ stroke: "var(--line)" })];
+      const marks: Markish[] = [
+        gridX({ stroke: "var(--line)", strokeOpacity: 1, ticks: tickCount(width) }),
+        gridY({ stroke: "var(--line)", strokeOpacity: 1, ticks: 5 }),
+      ];
       for (const one of shown) {
         const colour = runColour(one.run);
         marks.push(
@@ -174,7 +178,7 @@ function Scatter({
         x: {
           type: isWide ? "log" : "linear",
           label: `${plain(price.name, 40)}${price.higher_is_better ? "" : " (lower is better)"}`,
-          ticks: Math.max(3, Math.round(width / 110)),
+          ticks: tickCount(width),
           ...(isWide ? { tickFormat: "~s" } : {}),
         } as const,
         y: { label: plain(quality.name, 40), ticks: 5 },
