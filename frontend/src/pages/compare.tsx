@@ -22,6 +22,7 @@ import { Name } from "../parts/text";
 import { type Column, VirtualTable } from "../parts/virtual-table";
 import { linkTo } from "../route";
 import "../styles/compare.css";
+import "../styles/figures.css";
 
 export function ComparePage(props: { baseline: string; candidate: string; metric: string }) {
   const { overview } = useReport();
@@ -450,7 +451,7 @@ function columnsOf(
   const scores = (key: string, title: string, of: (question: number) => number | null, sign: boolean): Column => ({
     key,
     title,
-    width: 6.5,
+    width: 7,
     numeric: true,
     cell: (question) => number(of(question), format, sign),
     order: of,
@@ -467,18 +468,18 @@ function columnsOf(
       {
         key: "place",
         title: "No.",
-        width: 4.5,
+        width: 4,
         numeric: true,
         cell: (question) => question + 1,
         order: (question) => question,
       },
       scores("before", "Baseline", (question) => known(before.means[question]), false),
-      scores("after", "Candidate", (question) => known(after.means[question]), false),
-      scores("difference", "Difference", difference, true),
+      { ...scores("after", "Candidate", (question) => known(after.means[question]), false), width: 7.5 },
+      { ...scores("difference", "Difference", difference, true), width: 7.5 },
       {
         key: "change",
         title: "Change",
-        width: 9.5,
+        width: 10,
         cell: (question) => {
           const { sign, word, tone } = changeOf(details, question);
           return (

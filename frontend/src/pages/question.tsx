@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { Loading, NotFound, useParts, useReport } from "../app";
-import { count, number, plural } from "../format";
+import { ABSENT, count, number, plural } from "../format";
 import type { Details, Num, QuestionDetails, SampleDetails, Scores } from "../model";
 import { Judgements } from "../parts/judgements";
 import { RunName } from "../parts/runs";
@@ -11,6 +11,7 @@ import { Sources } from "../parts/sources";
 import { LongText, Name } from "../parts/text";
 import { linkTo } from "../route";
 import "../styles/question.css";
+import "../styles/figures.css";
 
 export function QuestionPage({ run: label, number: place }: { run: string; number: number }) {
   const { overview } = useReport();
@@ -128,7 +129,6 @@ function Found(props: { run: number; position: number; question: number; per: nu
 function Sample({ sample }: { sample: QuestionDetails["sample"] }) {
   if (sample === null) return null;
   const ids = Object.entries(sample.relevant_ids);
-  const metadata = Object.entries(sample.metadata);
   const facts: [string, ComponentChildren][] = [];
   if (sample.reference_answer !== null)
     facts.push(["Reference answer", <LongText key="answer" text={sample.reference_answer} />]);
@@ -158,7 +158,6 @@ function Sample({ sample }: { sample: QuestionDetails["sample"] }) {
         ))}
       </ul>,
     ]);
-  facts.push(["Sample", <Name key="id" text={sample.id} />]);
   return (
     <section aria-labelledby="sample">
       <h2 id="sample">What the sample set says</h2>
@@ -169,8 +168,16 @@ function Sample({ sample }: { sample: QuestionDetails["sample"] }) {
             <dd>{value}</dd>
           </div>
         ))}
-        {metadata.map(([key, value]) => (
-          <div key={`metadata ${key}`}>
+      </dl>
+      <dl class="figures">
+        <div>
+          <dt>Sample</dt>
+          <dd>
+            <Name text={sample.id} />
+          </dd>
+        </div>
+        {Object.entries(sample.metadata).map(([key, value]) => (
+          <div key={key}>
             <dt>
               <Name text={key} />
             </dt>
@@ -204,7 +211,7 @@ function Runs(props: { question: QuestionDetails; texts: string[]; run: number; 
       <ScoreTable runs={runs} here={run} />
       <section aria-labelledby="answers">
         <h2 id="answers">{runs.length > 1 ? "Answers, run by run" : "Answer"}</h2>
-        <div class="runs">
+        <div class="runs" style={{ "--side-by-side": String(runs.length <= 4 ? runs.length : 3) }}>
           {runs.map((one) => (
             <article key={one.run} class={one.run === run ? "here" : undefined} aria-labelledby={`run-${one.run}`}>
               <h3 id={`run-${one.run}`}>
@@ -237,26 +244,28 @@ function ScoreTable({ runs, here }: { runs: RunResults[]; here: number }) {
   const metrics = overview.metrics.filter(({ name }) =>
     asked.some(({ samples }) => samples.some(({ scores }) => name in scores)),
   );
-  const cells = (of: (sample: SampleDetails) => ComponentChildren) =>
-    asked.map(({ run, samples }) => (
-      <td key={run} class={`number ${run === here ? "here" : ""}`}>
-        {samples.map((sample, place) => (
-          <span key={sample.position}>
-            {place > 0 && ", "}
-            {of(sample)}
-          </span>
-        ))}
-      </td>
-    ));
-  const row = (title: ComponentChildren, of: (sample: SampleDetails) => ComponentChildren) => (
-    <tr>
-      <th scope="row">{title}</th>
-      {cells(of)}
-    </tr>
+  const cell = (run: number, inner: ComponentChildren) => (
+    <td key={run} class={`number ${run === here ? "here" : ""}`}>
+      {inner}
+    </td>
   );
-  const someKnow = (of: (sample: SampleDetails) => Num) =>
+  /** A run's numbers, one a repeat; what there is none of is said once. */
+  const cells = (of: (sample: SampleDetails) => Num, format: (value: number) => string, none: string, metric = "") =>
+    asked.map(({ run, samples }) => {
+      const absent = metric === "" || overview.runs[run]?.metrics[metric] !== undefined ? none : ABSENT;
+      const values = samples.map(of);
+      if (values.every((value) => value === null)) return cell(run, <span class="muted">{absent}</span>);
+      return cell(run, values.map((value) => (value === null ? absent : format(value))).join(", "));
+    });
+  const facts: [string, (sample: SampleDetails) => Num, (value: number) => string][] = [
+    ["Tokens in", (sample) => sample.input_tokens, count],
+    ["Tokens out", (sample) => sample.output_tokens, count],
+    ["Attempts", (sample) => sample.attempts, count],
+  ];
+  if (!metrics.some(({ name }) => name === "latency_ms"))
+    facts.unshift(["Latency", (sample) => sample.latency_ms, (value) => `${number(value, ".1f")} ms`]);
+  const isKnown = (of: (sample: SampleDetails) => Num) =>
     asked.some(({ samples }) => samples.some((sample) => of(sample) !== null));
-  const known = (value: Num) => (value === null ? <span class="muted">not known</span> : count(value));
   return (
     <section aria-labelledby="scores">
       <h2 id="scores">Scores</h2>
@@ -277,9 +286,10 @@ function ScoreTable({ runs, here }: { runs: RunResults[]; here: number }) {
             </tr>
           </thead>
           <tbody>
-            {row("Status", (sample) => (
-              <Status status={sample.status} />
-            ))}
+            <tr>
+              <th scope="row">Status</th>
+              {asked.map(({ run, samples }) => cell(run, <Statuses samples={samples} />))}
+            </tr>
             {metrics.map((metric) => (
               <tr key={metric.name}>
                 <th scope="row">
@@ -287,19 +297,22 @@ function ScoreTable({ runs, here }: { runs: RunResults[]; here: number }) {
                     <Name text={metric.name} />
                   </a>
                 </th>
-                {cells(({ scores }) =>
-                  (scores[metric.name] ?? null) === null ? (
-                    <span class="muted">{metric.name in scores ? "not measured" : "-"}</span>
-                  ) : (
-                    number(scores[metric.name], metric.format)
-                  ),
+                {cells(
+                  ({ scores }) => scores[metric.name] ?? null,
+                  (score) => number(score, metric.format),
+                  "not measured",
+                  metric.name,
                 )}
               </tr>
             ))}
-            {row("Latency", (sample) => `${number(sample.latency_ms, ".1f")} ms`)}
-            {someKnow((sample) => sample.input_tokens) && row("Tokens in", (sample) => known(sample.input_tokens))}
-            {someKnow((sample) => sample.output_tokens) && row("Tokens out", (sample) => known(sample.output_tokens))}
-            {someKnow((sample) => sample.attempts) && row("Attempts", (sample) => known(sample.attempts))}
+            {facts
+              .filter(([, of]) => isKnown(of))
+              .map(([title, of, format]) => (
+                <tr key={title}>
+                  <th scope="row">{title}</th>
+                  {cells(of, format, "not known")}
+                </tr>
+              ))}
           </tbody>
         </table>
       </Scroll>
@@ -316,6 +329,17 @@ function Status({ status }: { status: SampleDetails["status"] }) {
       <span aria-hidden="true">{SIGNS[status]}</span> {status}
     </span>
   );
+}
+
+/** Each status once, with how many of the repeats have it. */
+function Statuses({ samples }: { samples: SampleDetails[] }) {
+  const found = [...new Set(samples.map(({ status }) => status))];
+  return found.map((status) => (
+    <div key={status}>
+      {samples.length > 1 && `${samples.filter((sample) => sample.status === status).length} `}
+      <Status status={status} />
+    </div>
+  ));
 }
 
 function Result(props: {

@@ -1,4 +1,5 @@
 /** Every question that any run asked, and what became of it. */
+import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { Loading, useParts, useReport } from "../app";
 import { number, plain } from "../format";
@@ -7,6 +8,7 @@ import { firstPositions, known, scoresByQuestion } from "../parts/by-question";
 import { Choice } from "../parts/choice";
 import { Search, Shown, ShowOnly, useWords } from "../parts/filters";
 import { useRemembered } from "../parts/remembered";
+import { RunMark } from "../parts/runs";
 import { Name } from "../parts/text";
 import { type Column, VirtualTable } from "../parts/virtual-table";
 import { linkTo } from "../route";
@@ -21,20 +23,19 @@ export function QuestionsPage() {
   return (
     <>
       <h1>Questions</h1>
-      {overview.metrics.length > 0 && (
-        <div class="choices">
-          <Choice
-            label="Scores by"
-            names={overview.metrics.map(({ name }) => name)}
-            chosen={metric?.name ?? ""}
-            onChoose={setMetricName}
-          />
-        </div>
-      )}
       {questions === undefined || scores.value === undefined ? (
         <Loading problem={texts.problem ?? scores.problem} />
       ) : (
-        <QuestionTable texts={questions} runs={scores.value} metric={metric} />
+        <QuestionTable texts={questions} runs={scores.value} metric={metric}>
+          {metric !== undefined && (
+            <Choice
+              label="Scores by"
+              names={overview.metrics.map(({ name }) => name)}
+              chosen={metric.name}
+              onChoose={setMetricName}
+            />
+          )}
+        </QuestionTable>
       )}
     </>
   );
@@ -43,8 +44,8 @@ export function QuestionsPage() {
 const KINDS = [
   { key: "e", word: "errored" },
   { key: "i", word: "incomplete" },
-  { key: "n", word: "not measured by this metric" },
-  { key: "s", word: "measured by it in every run" },
+  { key: "n", word: "not measured" },
+  { key: "s", word: "measured wherever asked" },
 ] as const;
 
 /** What one run made of each question. */
@@ -67,7 +68,15 @@ function statusByQuestion(run: Scores, questions: number): string[] {
   return found;
 }
 
-function QuestionTable({ texts, runs, metric }: { texts: string[]; runs: Scores[]; metric: Metric | undefined }) {
+interface Props {
+  texts: string[];
+  runs: Scores[];
+  metric: Metric | undefined;
+  /** The choice of the metric. */
+  children: ComponentChildren;
+}
+
+function QuestionTable({ texts, runs, metric, children }: Props) {
   const { overview } = useReport();
   const [words, setWords] = useRemembered("questions words", "");
   const [chosen, setChosen] = useRemembered<string[]>("questions statuses", []);
@@ -113,9 +122,12 @@ function QuestionTable({ texts, runs, metric }: { texts: string[]; runs: Scores[
     );
   }, [all, chosen, counted, kinds, hasWords]);
   const columns = useMemo(
-    () => [
+    (): Column[] => [
       placeColumn,
-      ...results.map((result, run) => runColumn(result, run, overview.runs[run]?.label ?? "", metric)),
+      ...results.map((result, run) => ({
+        ...runColumn(result, run, overview.runs[run]?.label ?? "", metric),
+        width: results.length <= 3 ? 11 : results.length <= 6 ? 8 : 7,
+      })),
     ],
     [results, metric, overview.runs],
   );
@@ -136,16 +148,12 @@ function QuestionTable({ texts, runs, metric }: { texts: string[]; runs: Scores[
   };
   return (
     <>
-      <div class="filters">
+      <div class="filters choices">
+        {children}
         <Search label="Search the questions" value={words} onChange={setWords} />
         <ShowOnly legend="Show only, in any run" kinds={counted} chosen={chosen} onChange={setChosen} />
       </div>
       <Shown rows={rows.length} all={all.length} what="questions" />
-      {counted.some(({ key }) => key === "i") && (
-        <p class="muted">
-          <span class="doubt">◐</span> incomplete: answered, but some other metric was not measured.
-        </p>
-      )}
       <VirtualTable
         name="questions"
         label={`Questions with the score that each run has by ${plain(metric?.name ?? "no metric")}`}
@@ -154,6 +162,11 @@ function QuestionTable({ texts, runs, metric }: { texts: string[]; runs: Scores[
         columns={columns}
         href={href}
       />
+      {counted.some(({ key }) => key === "i") && (
+        <p class="muted">
+          <span class="doubt">◐</span> incomplete: answered, but some other metric was not measured.
+        </p>
+      )}
     </>
   );
 }
@@ -161,18 +174,18 @@ function QuestionTable({ texts, runs, metric }: { texts: string[]; runs: Scores[
 const placeColumn: Column = {
   key: "place",
   title: "No.",
-  width: 4.5,
+  width: 4,
   numeric: true,
   cell: (question) => question + 1,
   order: (question) => question,
 };
 
-function runColumn(result: RunResults, run: number, label: string, metric: Metric | undefined): Column {
+function runColumn(result: RunResults, run: number, label: string, metric: Metric | undefined): Omit<Column, "width"> {
   const score = (question: number): Num => known(result.means[question]);
   return {
     key: `run ${run}`,
     title: plain(label),
-    width: 7.5,
+    mark: <RunMark run={run} />,
     numeric: true,
     order: score,
     cell: (question) => {

@@ -59,7 +59,7 @@ export const CHANGES = [
   { letter: "y", word: "flaky", sign: "≈", tone: "doubt" },
   { letter: "u", word: "unchanged", sign: "=", tone: "muted" },
   { letter: "n", word: "not measured", sign: "–", tone: "muted" },
-  { letter: ".", word: "asked in one run only", sign: "–", tone: "muted" },
+  { letter: ".", word: "in one run only", sign: "–", tone: "muted" },
 ] as const;
 
 export function changeOf(comparison: MetricComparison, question: number) {

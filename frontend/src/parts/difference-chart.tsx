@@ -65,6 +65,7 @@ export function DifferenceChart({
   const { mean_difference: mean, interval, higher_is_better: higher } = comparison;
   const options = useCallback(
     (width: number): PlotOptions => {
+      const isNarrow = width < 500;
       const top = highest * (root ? 1.35 : 1.16);
       const sides = higher ? ["worse", "better"] : ["better", "worse"];
       const tone = (bin: Bin) => {
@@ -73,15 +74,15 @@ export function DifferenceChart({
       };
       return {
         width,
-        height: width < 500 ? 220 : 280,
-        marginTop: 12,
+        height: isNarrow ? 230 : 290,
+        marginTop: 26,
         marginLeft: 52,
         marginBottom: 42,
         x: {
-          label: `← ${sides[0]}      difference, candidate − baseline      ${sides[1]} →`,
+          label: `← ${sides[0]}    difference${isNarrow ? "" : ", candidate − baseline"}    ${sides[1]} →`,
           labelAnchor: "center",
           labelArrow: "none",
-          ticks: width < 500 ? 5 : 9,
+          ticks: isNarrow ? 5 : 9,
         },
         y: {
           label: root ? "questions, square root scale" : "questions",

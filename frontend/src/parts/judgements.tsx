@@ -1,8 +1,7 @@
 /** What judges said about an answer, and why. */
 import { useReport } from "../app";
-import { number, plain, plural } from "../format";
+import { number, plural } from "../format";
 import type { Judgement } from "../model";
-import { Scroll } from "./scroll";
 import { LongText, Name } from "./text";
 
 type Opinion = Judgement["opinions"][number];
@@ -79,39 +78,37 @@ const FOR = new Set(["supported", "answered", "needed"]);
 const AGAINST = new Set(["contradicted", "unsupported"]);
 
 function Claims({ opinion }: { opinion: Opinion }) {
-  const hasSources = opinion.claims.some(({ sources }) => sources.length > 0);
-  const hasReasons = opinion.claims.some(({ reason }) => reason !== "");
   return (
-    <Scroll label={`Claims judged by ${plain(opinion.model)}`}>
-      <table class="claims">
-        <caption class="visually-hidden">Claims, and what the judge says of each</caption>
-        <thead>
-          <tr>
-            <th scope="col">Claim</th>
-            <th scope="col">Verdict</th>
-            {hasSources && <th scope="col">Sources</th>}
-            {hasReasons && <th scope="col">Reason</th>}
-          </tr>
-        </thead>
-        <tbody>
-          {opinion.claims.map((claim, place) => (
-            <tr key={place}>
-              <th scope="row">
-                <LongText text={claim.text} />
-              </th>
-              <td class={FOR.has(claim.verdict) ? "good" : AGAINST.has(claim.verdict) ? "bad" : undefined}>
-                <Name text={claim.verdict} />
-              </td>
-              {hasSources && <td>{claim.sources.join(", ")}</td>}
-              {hasReasons && (
-                <td>
-                  <LongText text={claim.reason} />
-                </td>
+    <table class="claims">
+      <caption class="visually-hidden">Claims, and what the judge says of each</caption>
+      <thead>
+        <tr>
+          <th scope="col">Claim, and why</th>
+          <th scope="col">Verdict</th>
+        </tr>
+      </thead>
+      <tbody>
+        {opinion.claims.map(({ text, reason, verdict, sources }, place) => (
+          <tr key={place}>
+            <th scope="row">
+              <LongText text={text} />
+              {reason !== "" && (
+                <div class="muted">
+                  <LongText text={reason} />
+                </div>
               )}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+            </th>
+            <td class={FOR.has(verdict) ? "good" : AGAINST.has(verdict) ? "bad" : undefined}>
+              <Name text={verdict} />
+              {sources.length > 0 && (
+                <div class="muted">
+                  {sources.length === 1 ? "source" : "sources"} {sources.join(", ")}
+                </div>
+              )}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }

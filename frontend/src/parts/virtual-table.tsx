@@ -17,7 +17,9 @@ export interface Column {
   key: string;
   /** What the header says, and what it is called where it says less. */
   title: string;
-  /** In rem. */
+  /** Stands before the title. */
+  mark?: ComponentChildren;
+  /** In rem; on a phone, its share. */
   width: number;
   numeric?: boolean;
   cell: (row: number) => ComponentChildren;
@@ -201,6 +203,7 @@ export function VirtualTable({ name, label, rows, head, columns, href }: Props) 
           onKeyDown={onKeyDown}
           style={{
             "--columns": tracks.join(" "),
+            "--shares": columns.map(({ width }) => `minmax(0, ${width}fr)`).join(" "),
             "--others": String(columns.length),
             "--width": `${all.reduce((sum, { width }) => sum + width, 0)}rem`,
             "--row": `${rowPx}px`,
@@ -273,13 +276,15 @@ function HeaderCell(props: { column: Column; isHead: boolean; sort: Sort | null;
   if (column.order === undefined)
     return (
       <th role="columnheader" scope="col" class={classes}>
-        {column.title}
+        {column.mark} {column.title}
       </th>
     );
   return (
     <th role="columnheader" scope="col" class={classes} aria-sort={direction}>
       <button type="button" onClick={onSort} title={column.title}>
-        <span class="title">{column.title}</span>
+        <span class="title">
+          {column.mark} {column.title}
+        </span>
         <span class="arrow" aria-hidden="true">
           {sort === null ? "" : sort.descending ? "▼" : "▲"}
         </span>
