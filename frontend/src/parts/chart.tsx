@@ -34,5 +34,7 @@ export function Chart({ label, options }: ChartProps) {
 function drawn(options: PlotOptions): Element {
   const chart = plot({ className: "plot", ...options });
   for (const style of chart.querySelectorAll("style")) style.remove();
+  // What it shows is said by the frame around it, not by Plot's names of its pieces.
+  chart.setAttribute("aria-hidden", "true");
   return chart;
 }

@@ -47,13 +47,13 @@ function cut(message: string): string {
 function Opened({ group, times }: { group: ErrorGroup; times: number }) {
   return (
     <div class="opened">
-      <h4>Message{times > 1 && " of the first"}</h4>
+      <h3>Message{times > 1 && " of the first"}</h3>
       <LongText text={group.message} />
-      <h4>
+      <h3>
         {group.examples.length < times
           ? `${plural(group.examples.length, "example")} of ${count(times)}`
           : plural(group.examples.length, "question")}
-      </h4>
+      </h3>
       <Examples examples={group.examples} />
     </div>
   );

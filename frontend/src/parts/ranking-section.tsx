@@ -97,7 +97,7 @@ function RankingTable({ ranking, metric }: { ranking: Ranking; metric: Metric })
   const withBeaten = entries.some((entry) => entry.beaten_by.length > 0);
   return (
     <>
-      <Scroll label="Ranking">
+      <Scroll label="Runs in rank order">
         <table class="by-run">
           <caption class="visually-hidden">Runs in rank order</caption>
           <thead>
