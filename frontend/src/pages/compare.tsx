@@ -1,4 +1,5 @@
 /** Two runs, question by question. */
+import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { Loading, NotFound, useParts, useReport } from "../app";
 import { count, number, percentage, plain, plural, pValue, span } from "../format";
@@ -358,7 +359,11 @@ function MetricDetails({ comparison, details, metric }: DetailsProps) {
 
 function Figures({ details, format }: { details: MetricComparison; format: string }) {
   const bounds = details.difference_bounds;
-  const figures: [string, string][] = [
+  const figures: [string, ComponentChildren][] = [
+    ["Verdict", <VerdictWords key="verdict" verdict={details.verdict} />],
+    ["Mean difference", number(details.mean_difference, format, true)],
+    ["Interval", span(details.interval, format, true)],
+    ["p, adjusted", pValue(details.p_holm)],
     ["Wins / ties / losses", `${count(details.wins)} / ${count(details.ties)} / ${count(details.losses)}`],
     ["p, t-test", pValue(details.p_t)],
     ["p, sign flips", pValue(details.p_permutation)],
@@ -431,6 +436,7 @@ function QuestionTable({ comparison, details, metric, texts, sides, places }: Qu
         name="compare"
         label={`Questions with their scores by ${plain(metric.name)} in both runs`}
         rows={rows}
+        choice={JSON.stringify([words, chosen])}
         head={head}
         columns={columns}
         href={href}

@@ -158,6 +158,7 @@ function QuestionTable({ texts, runs, metric, children }: Props) {
         name="questions"
         label={`Questions with the score that each run has by ${plain(metric?.name ?? "no metric")}`}
         rows={rows}
+        choice={JSON.stringify([words, chosen])}
         head={head}
         columns={columns}
         href={href}

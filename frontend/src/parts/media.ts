@@ -12,3 +12,21 @@ export function useMedia(query: string): boolean {
   }, [query]);
   return matches;
 }
+
+/** Whether what is drawn goes to paper. */
+export function usePrinting(): boolean {
+  const isPrint = useMedia("print");
+  // Paper is counted before the media change, and after this event.
+  const [isAbout, setAbout] = useState(false);
+  useEffect(() => {
+    const before = () => setAbout(true);
+    const after = () => setAbout(false);
+    window.addEventListener("beforeprint", before);
+    window.addEventListener("afterprint", after);
+    return () => {
+      window.removeEventListener("beforeprint", before);
+      window.removeEventListener("afterprint", after);
+    };
+  }, []);
+  return isPrint || isAbout;
+}

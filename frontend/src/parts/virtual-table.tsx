@@ -10,7 +10,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { count } from "../format";
 import type { Num } from "../model";
 import "../styles/virtual-table.css";
-import { useMedia } from "./media";
+import { useMedia, usePrinting } from "./media";
 import { useRemembered } from "./remembered";
 
 export interface Column {
@@ -33,6 +33,8 @@ interface Props {
   label: string;
   /** What the rows are about, by numbers that only the columns understand. */
   rows: readonly number[];
+  /** Says what was chosen to be among the rows: another choice begins at the top, more rows of the same do not. */
+  choice: string;
   /** The column that names the row: it is the link, and takes what width is left. */
   head: Column;
   /** The others, the first before the head. */
@@ -106,7 +108,7 @@ function steps(key: string, page: number): number | null {
   }
 }
 
-export function VirtualTable({ name, label, rows, head, columns, href }: Props) {
+export function VirtualTable({ name, label, rows, choice, head, columns, href }: Props) {
   const [first, ...others] = columns;
   const all = useMemo(() => (first === undefined ? [head] : [first, head, ...others]), [first, head, others]);
   const [sort, setSort] = useRemembered<Sort | null>(`sort ${name}`, null);
@@ -114,7 +116,7 @@ export function VirtualTable({ name, label, rows, head, columns, href }: Props) 
   const inOrder = useMemo(() => sorted(rows, column, sort?.descending ?? false), [rows, column, sort]);
 
   const rowPx = useMedia(NARROW) ? TALL_ROW_PX : ROW_PX;
-  const printing = useMedia("print");
+  const printing = usePrinting();
   const scroller = useRef<HTMLDivElement>(null);
   const [view, setView] = useState<View>({ first: 0, last: 30 });
   // The row that has the focus, by index: it stays in the document however far away one scrolls.
@@ -134,14 +136,19 @@ export function VirtualTable({ name, label, rows, head, columns, href }: Props) 
     return () => observer.disconnect();
   }, [rowPx]);
 
-  // Another order or other rows: begin at the top. Not when the table is first drawn.
-  const shown = useRef(inOrder);
+  const chosen = `${choice} ${JSON.stringify(sort)}`;
+  const drawn = useRef({ chosen, inOrder });
   useLayoutEffect(() => {
-    if (shown.current === inOrder) return;
-    shown.current = inOrder;
-    setActive(null);
-    scroller.current?.scrollTo({ top: 0 });
-  }, [inOrder]);
+    const before = drawn.current;
+    drawn.current = { chosen, inOrder };
+    if (before.chosen !== chosen) {
+      setActive(null);
+      scroller.current?.scrollTo({ top: 0 });
+    } else if (before.inOrder !== inOrder && active !== null) {
+      const index = inOrder.indexOf(before.inOrder[active] ?? -1);
+      setActive(index === -1 ? null : index);
+    }
+  }, [chosen, inOrder]);
 
   const show = (index: number) => {
     const element = scroller.current;
@@ -189,7 +196,7 @@ export function VirtualTable({ name, label, rows, head, columns, href }: Props) 
     else setSort(sort.descending ? null : { key, descending: true });
   };
 
-  const drawn = indexes(view, active, inOrder.length, printing);
+  const visible = indexes(view, active, inOrder.length, printing);
   const stop = active ?? Math.min(view.first, inOrder.length - 1);
   const tracks = all.map(({ key, width }) => (key === head.key ? `minmax(${width}rem, 1fr)` : `${width}rem`));
   return (
@@ -230,7 +237,7 @@ export function VirtualTable({ name, label, rows, head, columns, href }: Props) 
               if (!(next instanceof Node && event.currentTarget.contains(next))) setActive(null);
             }}
           >
-            {drawn.map((index) => {
+            {visible.map((index) => {
               const row = inOrder[index] ?? 0;
               return (
                 <Row
