@@ -7,7 +7,7 @@ import type { Metric } from "../model";
 import { Choice } from "../parts/choice";
 import { CountTable } from "../parts/count-table";
 import { EcdfChart } from "../parts/ecdf-chart";
-import { HistogramChart } from "../parts/histogram-chart";
+import { HistogramChart, scoresIn } from "../parts/histogram-chart";
 import { IntervalChart } from "../parts/interval-chart";
 import { type Measured, measuredBy } from "../parts/measured";
 import { reasonMeaning, reasonName, sortedKinds } from "../parts/missing";
@@ -112,17 +112,19 @@ function Means({ metric, measured }: { metric: Metric; measured: Measured[] }) {
 
 function Distributions({ metric, measured }: { metric: Metric; measured: Measured[] }) {
   const [low, high] = [metric.bins[0], metric.bins.at(-1)];
+  const kept = useMemo(() => measured.filter(({ evidence }) => scoresIn(evidence) > 0), [measured]);
+  if (kept.length === 0) return <p>Of these runs only the summary is known, not the scores.</p>;
   return (
     <div class="side-by-side distributions">
       {low !== undefined && high !== undefined && low < high && (
         <figure>
           <figcaption>Shares of scores; the line is the mean, the band its interval</figcaption>
-          <HistogramChart metric={metric} measured={measured} />
+          <HistogramChart metric={metric} measured={kept} />
         </figure>
       )}
       <figure>
         <figcaption>Share of scores that are at most so much</figcaption>
-        <EcdfChart metric={metric} measured={measured} />
+        <EcdfChart metric={metric} measured={kept} />
       </figure>
     </div>
   );

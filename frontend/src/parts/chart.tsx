@@ -1,7 +1,10 @@
 /** A chart by Observable Plot, drawn for the width there is. */
-import { type PlotOptions, plot } from "@observablehq/plot";
+import { type PlotOptions, plot, type TipOptions } from "@observablehq/plot";
 import { useEffect, useRef, useState } from "preact/hooks";
 import "../styles/chart.css";
+
+/** How the box looks that says what a mark stands for: the `tip` of Plot's marks. */
+export const TIP: TipOptions = { fontSize: 12, lineHeight: 1.3, stroke: "var(--line)" };
 
 export interface ChartProps {
   /** A sentence that says what the chart shows, for those who do not see it. */

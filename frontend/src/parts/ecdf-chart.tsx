@@ -4,7 +4,7 @@ import { useCallback, useMemo } from "preact/hooks";
 import { Loading, useParts, useReport } from "../app";
 import { number, plain } from "../format";
 import type { Metric, Scores } from "../model";
-import { Chart } from "./chart";
+import { Chart, TIP } from "./chart";
 import { type Step, steps } from "./ecdf";
 import { tickCount } from "./interval-chart";
 import type { Measured } from "./measured";
@@ -19,6 +19,7 @@ export function EcdfChart({ metric, measured }: { metric: Metric; measured: Meas
     [value, measured, metric],
   );
   if (value === undefined) return <Loading problem={problem} />;
+  if (curves.every((curve) => curve.steps.length === 0)) return null;
   return (
     <>
       <ul class="inline key">
@@ -67,6 +68,7 @@ function Curves({ metric, curves }: { metric: Metric; curves: { run: number; ste
           tip(
             points,
             pointer({
+              ...TIP,
               x: "x",
               y: "share",
               title: ({ x, share, run }: Step & { run: number }) =>

@@ -3,7 +3,7 @@ import { axisX, rect, rectY, ruleX, ruleY, text } from "@observablehq/plot";
 import { useCallback } from "preact/hooks";
 import { useReport } from "../app";
 import { number, plain } from "../format";
-import type { Metric } from "../model";
+import type { Evidence, Metric } from "../model";
 import { Chart } from "./chart";
 import { tickCount } from "./interval-chart";
 import type { Measured } from "./measured";
@@ -15,10 +15,9 @@ export function HistogramChart({ metric, measured }: { metric: Metric; measured:
   const { runs } = useReport().overview;
   const options = useCallback(
     (width: number) => {
-      const shown = measured.filter(({ evidence }) => evidence.summary.count > 0);
       // Shares, for runs may have measured more or less.
-      const bars = shown.flatMap(({ run, evidence }) => {
-        const every = evidence.histogram.reduce((sum, scores) => sum + scores, 0);
+      const bars = measured.flatMap(({ run, evidence }) => {
+        const every = scoresIn(evidence);
         return evidence.histogram.map((scores, bin) => ({
           run,
           low: metric.bins[bin],
@@ -26,17 +25,17 @@ export function HistogramChart({ metric, measured }: { metric: Metric; measured:
           share: scores / every,
         }));
       });
-      const means = shown.map(({ run, evidence }) => ({ run, mean: evidence.mean, ...evidence.interval }));
-      const names = shown.map(({ run }) => ({ run, name: plain(runs[run]?.label ?? "", width > 560 ? 80 : 40) }));
+      const means = measured.map(({ run, evidence }) => ({ run, mean: evidence.mean, ...evidence.interval }));
+      const names = measured.map(({ run }) => ({ run, name: plain(runs[run]?.label ?? "", width > 560 ? 80 : 40) }));
       return {
-        height: shown.length * FACET_HEIGHT + 58,
+        height: measured.length * FACET_HEIGHT + 58,
         marginLeft: 12,
         marginRight: 16,
         marginTop: 22,
         marginBottom: 38,
         x: { label: plain(metric.name, 40), domain: [metric.bins[0], metric.bins.at(-1)] as number[] },
         y: { axis: null },
-        fy: { axis: null, domain: shown.map(({ run }) => run), padding: 0.3 },
+        fy: { axis: null, domain: measured.map(({ run }) => run), padding: 0.3 },
         marks: [
           axisX({ ticks: tickCount(width) }),
           rect(
@@ -73,4 +72,9 @@ export function HistogramChart({ metric, measured }: { metric: Metric; measured:
       options={options}
     />
   );
+}
+
+/** How many scores the histogram counts: none where only their summary is known. */
+export function scoresIn({ histogram }: Evidence): number {
+  return histogram.reduce((sum, scores) => sum + scores, 0);
 }

@@ -4,7 +4,7 @@ import { useCallback } from "preact/hooks";
 import { useReport } from "../app";
 import { number, plain, span } from "../format";
 import type { Interval, Metric, Num } from "../model";
-import { Chart } from "./chart";
+import { Chart, TIP } from "./chart";
 import { runColour, runSymbol } from "./runs";
 
 export interface IntervalRow {
@@ -70,14 +70,14 @@ export function IntervalChart({ metric, rows, label }: { metric: Metric; rows: I
             symbol: ({ run }: IntervalRow) => runSymbol(run),
             r: isGrouped ? 4 : 5,
             title,
-            tip: true,
+            tip: TIP,
           }),
         ],
       };
     },
     [rows, metric, runs],
   );
-  return <Chart label={label} options={options} />;
+  return rows.some(({ mean }) => mean !== null) ? <Chart label={label} options={options} /> : null;
 }
 
 /** How many ticks have room for their numbers. */

@@ -4,9 +4,10 @@ import { useState } from "preact/hooks";
 import { useReport } from "../app";
 import { ABSENT, bounds, count, number, plural, span } from "../format";
 import type { Metric, Ranking } from "../model";
+import { linkTo } from "../route";
 import { Choice } from "./choice";
 import { CoverageShare } from "./missing";
-import { RunName } from "./runs";
+import { NamedRun, RunName } from "./runs";
 import { Scroll } from "./scroll";
 import { Name } from "./text";
 
@@ -146,7 +147,7 @@ function RankingTable({ ranking, metric }: { ranking: Ranking; metric: Metric })
                     {entry.beaten_by.map((name, i) => (
                       <Fragment key={name}>
                         {i > 0 && ", "}
-                        <Name text={name} />
+                        <Winning name={name} over={entry.run} metric={metric.name} />
                       </Fragment>
                     ))}
                   </td>
@@ -166,6 +167,17 @@ function RankingTable({ ranking, metric }: { ranking: Ranking; metric: Metric })
       </p>
     </>
   );
+}
+
+/** The name of a run that beats another; where the two are compared, a link to that. */
+function Winning({ name, over, metric }: { name: string; over: number; metric: string }) {
+  const { runs, pairs } = useReport().overview;
+  const run = runs.findIndex(({ label }) => label === name);
+  const pair = pairs.find((one) => one.includes(run) && one.includes(over));
+  const shown = <NamedRun name={name} />;
+  if (pair === undefined) return shown;
+  const [baseline = "", candidate = ""] = pair.map((one) => runs[one]?.label);
+  return <a href={linkTo({ page: "compare", baseline, candidate, metric })}>{shown}</a>;
 }
 
 function place({ rank }: Entry, entries: Entry[]): string {

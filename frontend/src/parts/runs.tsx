@@ -97,6 +97,12 @@ export function RunName({ run, line = false, whole = false }: { run: number; lin
   );
 }
 
+/** `RunName` of the run with that label. */
+export function NamedRun({ name }: { name: string }) {
+  const run = useReport().overview.runs.findIndex(({ label }) => label === name);
+  return run < 0 ? <Name text={name} /> : <RunName run={run} />;
+}
+
 function polygon(corners: number, radius: number, start: number): [number, number][] {
   return Array.from({ length: corners }, (_, i) => at(radius, start + (2 * Math.PI * i) / corners));
 }

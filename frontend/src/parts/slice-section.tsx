@@ -82,7 +82,10 @@ export function SliceSection({ slices, metric, runs }: { slices: Slices; metric:
                           {of.share === null ? (
                             ABSENT
                           ) : of.share < 1 ? (
-                            <span class="doubt lacking">{percent(of.share)}, not all</span>
+                            <span class="doubt lacking">
+                              {percent(of.share)}
+                              <span class="remark">some missing</span>
+                            </span>
                           ) : (
                             percent(of.share)
                           )}

@@ -5,10 +5,10 @@ import { useCallback, useState } from "preact/hooks";
 import { useReport } from "../app";
 import { number, plain } from "../format";
 import type { Metric, TradeOffs } from "../model";
-import { Chart } from "./chart";
+import { Chart, TIP } from "./chart";
 import { Choice } from "./choice";
 import { tickCount } from "./interval-chart";
-import { RunName, runColour, runSymbol } from "./runs";
+import { NamedRun, RunName, runColour, runSymbol } from "./runs";
 import { Scroll } from "./scroll";
 import { Name } from "./text";
 
@@ -113,7 +113,7 @@ function Standing({ entry }: { entry: TradeOffs["entries"][number] }) {
       {entry.dominated_by.map((name, i) => (
         <Fragment key={name}>
           {i > 0 && ", "}
-          <Name text={name} />
+          <NamedRun name={name} />
         </Fragment>
       ))}
     </span>
@@ -161,7 +161,7 @@ function Scatter({
             title: () =>
               `${plain(runs[one.run]?.label ?? "")}\n${plain(quality.name)} ${number(one.y, quality.format)}\n` +
               `${plain(price.name)} ${number(one.x, price.format)}${one.on_front ? "\non the front" : ""}`,
-            tip: true,
+            tip: TIP,
           }),
         );
       }
