@@ -41,7 +41,8 @@ export function useParts<T>(names: string[]): Loaded<T[]> {
     let current = true;
     Promise.all(names.map((name) => parts.load<T>(name))).then(
       (value) => current && setLoaded({ key, value: { value } }),
-      (error: unknown) => current && setLoaded({ key, value: { problem: String(error) } }),
+      (error: unknown) =>
+        current && setLoaded({ key, value: { problem: error instanceof Error ? error.message : String(error) } }),
     );
     return () => {
       current = false;

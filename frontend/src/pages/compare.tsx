@@ -40,20 +40,32 @@ export function ComparePage(props: { baseline: string; candidate: string; metric
     );
   // However the address has them: the earlier is the baseline.
   const [baseline = 0, candidate = 0] = asked.sort((a, b) => a - b);
-  if (!overview.pairs.some(([b, c]) => b === baseline && c === candidate))
-    return (
-      <>
-        <h1>Compare</h1>
-        <Choices baseline={baseline} candidate={candidate} metric={props.metric} metrics={[]} />
-        <p>
-          <RunName run={baseline} /> and <RunName run={candidate} /> are not compared in this report.
-        </p>
-      </>
-    );
-  return <Pair key={`${baseline} ${candidate}`} baseline={baseline} candidate={candidate} metric={props.metric} />;
+  if (baseline === candidate) return <NotFound>A run is not compared with itself.</NotFound>;
+  const { both, onlyBaseline, onlyCandidate } = sharedMetrics(overview, baseline, candidate);
+  const metric = props.metric === "" ? (both[0]?.name ?? "") : props.metric;
+  return (
+    <>
+      <h1>
+        <RunName run={candidate} /> compared with <RunName run={baseline} />
+      </h1>
+      <Choices baseline={baseline} candidate={candidate} metric={metric} metrics={both} />
+      {overview.pairs.some(([b, c]) => b === baseline && c === candidate) ? (
+        <Pair
+          key={`${baseline} ${candidate}`}
+          baseline={baseline}
+          candidate={candidate}
+          metric={metric}
+          onlyBaseline={onlyBaseline}
+          onlyCandidate={onlyCandidate}
+        />
+      ) : (
+        <p>These two are not compared in this report.</p>
+      )}
+    </>
+  );
 }
 
-/** Names of metrics: of both runs, of the first only, of the second only. */
+/** The metrics of both runs, of the first only, of the second only. */
 function sharedMetrics(overview: Overview, baseline: number, candidate: number) {
   const has = (run: number, { name }: Metric) => overview.runs[run]?.metrics[name] !== undefined;
   const of = (test: (metric: Metric) => boolean) => overview.metrics.filter(test);
@@ -115,37 +127,26 @@ function Choices({ metrics, ...chosen }: Chosen & { metrics: Metric[] }) {
   );
 }
 
-function Pair({ baseline, candidate, metric }: Chosen) {
+function Pair(props: Chosen & { onlyBaseline: Metric[]; onlyCandidate: Metric[] }) {
+  const { baseline, candidate, metric, onlyBaseline, onlyCandidate } = props;
   const { overview } = useReport();
   const { value, problem } = useParts<Comparison>([`comparison-${baseline}-${candidate}`]);
-  const { both, onlyBaseline, onlyCandidate } = sharedMetrics(overview, baseline, candidate);
   const comparison = value?.[0];
-  const chosen = metric === "" ? (both[0]?.name ?? "") : metric;
-  const details = comparison?.comparisons.find((one) => one.metric === chosen);
-  const described = overview.metrics.find(({ name }) => name === chosen);
+  if (comparison === undefined) return <Loading problem={problem} />;
+  const details = comparison.comparisons.find((one) => one.metric === metric);
+  const described = overview.metrics.find(({ name }) => name === metric);
   return (
     <>
-      <h1>
-        <RunName run={candidate} /> compared with <RunName run={baseline} />
-      </h1>
-      <Choices baseline={baseline} candidate={candidate} metric={chosen} metrics={both} />
-      {comparison === undefined ? (
-        <Loading problem={problem} />
-      ) : (
-        <>
-          <MetricsTable comparison={comparison} chosen={chosen} />
-          <Pairing comparison={comparison} onlyBaseline={onlyBaseline} onlyCandidate={onlyCandidate} />
-          {details !== undefined && described !== undefined ? (
-            <MetricDetails comparison={comparison} details={details} metric={described} />
-          ) : (
-            chosen !== "" && (
-              <p class="doubt">
-                <Name text={chosen} />{" "}
-                {described === undefined ? "is no metric of this report." : "is not a metric of both runs."}
-              </p>
-            )
-          )}
-        </>
+      <MetricsTable comparison={comparison} chosen={metric} />
+      <Pairing comparison={comparison} onlyBaseline={onlyBaseline} onlyCandidate={onlyCandidate} />
+      {details !== undefined && described !== undefined && (
+        <MetricDetails comparison={comparison} details={details} metric={described} />
+      )}
+      {details === undefined && metric !== "" && (
+        <p class="doubt">
+          <Name text={metric} />{" "}
+          {described === undefined ? "is no metric of this report." : "is not a metric of both runs."}
+        </p>
       )}
     </>
   );
