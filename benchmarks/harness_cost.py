@@ -3,17 +3,21 @@
 The target answers at once and two metrics score it, so that everything measured is the harness itself. The baseline is
 a semaphore and a TaskGroup that call the same target and the same two metrics and keep their scores in a list.
 
-With --journal every sample is also written to a journal on disk, and the result is saved.
+With --journal every sample is also written to a journal on disk, and the result is saved. With --progress the run is
+also shown, as in a log and as on a terminal (one that takes everything at once).
 
-    python benchmarks/harness_cost.py [--samples 10000] [--rounds 5] [--journal]
+    python benchmarks/harness_cost.py [--samples 10000] [--rounds 5] [--journal] [--progress]
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import gc
+import io
 import json
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -52,9 +56,23 @@ async def bare_loop(samples: list[EvalSample]) -> list[list[float | None]]:
     return scores
 
 
-async def harness(samples: list[EvalSample], path: Path | None) -> list[list[float | None]]:
-    result = await Benchmark(Instant(), samples, METRICS, concurrency=CONCURRENCY).run("instant", path=path)
+async def harness(
+    samples: list[EvalSample], path: Path | None = None, *, progress: bool = False
+) -> list[list[float | None]]:
+    benchmark = Benchmark(Instant(), samples, METRICS, concurrency=CONCURRENCY)
+    result = await benchmark.run("instant", path=path, progress=progress)
     return [list(sample.scores.values()) for sample in result.samples]
+
+
+async def shown(samples: list[EvalSample], *, on_terminal: bool) -> list[list[float | None]]:
+    kept = os.environ.copy()
+    os.environ |= {"FORCE_COLOR": "1", "TERM": "xterm", "CI": ""} if on_terminal else {"CI": "true"}
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            return await harness(samples, progress=True)
+    finally:
+        os.environ.clear()
+        os.environ |= kept
 
 
 def main() -> None:
@@ -62,6 +80,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--journal", action="store_true", help="measure with the journal on, too")
+    parser.add_argument("--progress", action="store_true", help="measure with the run being shown, too")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
     options = parser.parse_args()
     samples = [
@@ -69,9 +88,12 @@ def main() -> None:
     ]
     folder = tempfile.TemporaryDirectory()
     path = Path(folder.name, "result.json")
-    works = {"bare loop": bare_loop, "fastrag": lambda samples: harness(samples, None)}
+    works = {"bare loop": bare_loop, "fastrag": harness}
     if options.journal:
         works["with journal"] = lambda samples: harness(samples, path)
+    if options.progress:
+        works["with lines"] = lambda samples: shown(samples, on_terminal=False)
+        works["on a terminal"] = lambda samples: shown(samples, on_terminal=True)
     microseconds: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(options.rounds):
         scores = []
@@ -90,7 +112,7 @@ def main() -> None:
         return
     for name, time_us in best.items():
         print(
-            f"{name:12} {time_us:7.1f} us CPU a sample, {ratios[name]:.2f} x the bare loop "
+            f"{name:13} {time_us:7.1f} us CPU a sample, {ratios[name]:.2f} x the bare loop "
             f"(best of {options.rounds}, {options.samples:,} samples)"
         )
     if options.journal:

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import re
 import threading
 import time
 from datetime import UTC, datetime, timedelta
@@ -434,8 +435,58 @@ async def test_progress_reports_every_question():
 
 async def test_progress_on_a_pipe_is_plain_lines(capsys):
     await Benchmark(Script(b=ValueError()), questions(*"abcd"), [Fixed()]).run("my [run]", progress=True)
-    error = capsys.readouterr().err
-    assert error.splitlines()[-1] == "my [run]: 4/4 questions, 1 errored"
+    [line] = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"my \[run\]: 4/4 questions in 0:00, [0-9,.]+/s, 1 errored; fixed 1\.000 \(n=3\)", line)
+
+
+async def test_progress_has_the_means_of_what_was_measured():
+    seen = []
+    metrics = [Fixed("m", 0.25, b=0.75, c=None), Fixed("n", 2.0)]
+    result = await Benchmark(Script(d=ValueError()), questions(*"abcd"), metrics, concurrency=1).run(
+        "r", progress=seen.append
+    )
+    assert seen[-1].means == {"m": (2, 0.5), "n": (3, 2.0)}
+    assert [state.means["n"].n for state in seen] == [
+        state.status.successful + state.status.incomplete for state in seen
+    ]
+    assert seen[0].means["m"] in [(0, None), (1, 0.25)]
+    times = [state.elapsed_s for state in seen]
+    assert times == sorted(times)
+    assert 0 < times[-1] <= result.duration_s
+    assert {state.stopped for state in seen} == {None}
+
+
+async def test_progress_of_a_resumed_run_has_what_was_there(tmp_path):
+    path = tmp_path / "r.json"
+    asked = questions(*"abcdef")
+
+    def stop_after_two(state):
+        if state.done == 2:
+            raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        await Benchmark(Script(), asked, [Fixed("m", 0.5, a=1.0)], concurrency=1, judge_concurrency=1).run(
+            "r", path=path, progress=stop_after_two
+        )
+    seen = []
+    result = await Benchmark(Script(), asked, [Fixed("m", 0.5)], concurrency=1).run(
+        "r", path=path, resume=True, progress=seen.append
+    )
+    assert (seen[0].done, seen[0].means["m"]) == (3, (3, 2.0 / 3))
+    assert seen[-1].means["m"].mean == result.summary["m"].mean
+    assert seen[-1].elapsed_s <= result.duration_s
+
+
+async def test_progress_says_why_a_run_stopped():
+    seen = []
+    benchmark = Benchmark(
+        Script(**{name: ValueError("boom") for name in "abcd"}), questions(*"abcd"), [Fixed()], stop_after_alike=2,
+        concurrency=1,
+    )  # fmt: skip
+    await benchmark.run("r", progress=seen.append)
+    assert [state.stopped is None for state in seen] == [True, True, False]
+    assert "ValueError" in seen[-1].stopped
+    assert (seen[-1].done, seen[-1].total) == (4, 4)
 
 
 @pytest.mark.parametrize("name", ["", " ", None, 3])

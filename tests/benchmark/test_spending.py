@@ -171,7 +171,7 @@ async def test_the_last_line_tells_it(capsys):
     benchmark = Benchmark(Pipeline(), questions(), [Judge(((350, 50), {"price": DEAR}))])
     await benchmark.run("r", progress=True)
     last = capsys.readouterr().err.splitlines()[-1]
-    assert last == "r: pipeline: 4 calls, 400 tokens, cost not known; judges: 4 calls, 1,600 tokens, $1.60"
+    assert "; pipeline: 4 calls, 400 tokens, cost not known; judges: 4 calls, 1,600 tokens, $1.60; " in last
     # Who only retrieves tells nothing, and nothing is said.
     await Benchmark(Finder(), [EvalSample("q", ["a"])], [Judge()]).run("r", progress=True)
     assert "pipeline" not in capsys.readouterr().err

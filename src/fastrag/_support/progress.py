@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 Show = Callable[[int, str], object]
 """Called with how many are done, and a few words on what came of them."""
 
-_LINE_EVERY_S = 10.0
+LINE_EVERY_S = 30.0
 
 
 @contextmanager
@@ -28,11 +30,24 @@ def shown(job: str, total: int | None, things: str) -> Iterator[Show]:
     from rich.console import Console
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    if console.is_terminal:
+    if is_watched(console):
         with _bar(console, job, total) as show:
             yield show
     else:
         yield _lines(console, job, total, things)
+
+
+def is_watched(console: Console) -> bool:
+    """Whether somebody sees what is drawn in place.
+
+    Logs of CI are read later, even where they come through something that calls itself a terminal.
+    """
+    return console.is_interactive and os.environ.get("CI", "").lower() in ("", "0", "false")
+
+
+def moves_stdout() -> bool:
+    """Whether what is printed to stdout is to go above what is drawn; whoever sends it to a file wants it there."""
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 @contextmanager
@@ -46,19 +61,19 @@ def _bar(console: Console, job: str, total: int | None) -> Iterator[Show]:
         TimeRemainingColumn(compact=True),
         TextColumn("{task.fields[detail]}"),
     )
-    with Progress(*columns, console=console) as progress:
+    with Progress(*columns, console=console, redirect_stdout=moves_stdout()) as progress:
         task = progress.add_task(job, total=total, detail="")
         yield lambda done, detail: progress.update(task, completed=done, detail=detail)
 
 
 def _lines(console: Console, job: str, total: int | None, things: str) -> Show:
-    due = time.monotonic() + _LINE_EVERY_S
+    due = time.monotonic() + LINE_EVERY_S
 
     def show(done: int, detail: str) -> None:
         nonlocal due
         now = time.monotonic()
         if now >= due or done == total:
-            due = now + _LINE_EVERY_S
+            due = now + LINE_EVERY_S
             of = f"/{total}" if total is not None else ""
             console.print(f"{job}: {done}{of} {things}, {detail}", markup=False)
 

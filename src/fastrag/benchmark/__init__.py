@@ -29,6 +29,7 @@ from fastrag.benchmark.ranking import RankedResult, Ranking, best, rank
 from fastrag.benchmark.reasons import explain_missing
 from fastrag.benchmark.results import BenchmarkResult, SampleResult, StatusCounts
 from fastrag.benchmark.run import RunProgress
+from fastrag.benchmark.running_means import RunningMean
 from fastrag.benchmark.samples import EvalSample, Span, read_samples, write_samples
 from fastrag.benchmark.slices import compare_slices, question_groups, rank_slices, slice_result
 from fastrag.benchmark.spending import Spending, Usage
@@ -66,6 +67,7 @@ __all__ = [
     "Ranking",
     "Repeats",
     "RunProgress",
+    "RunningMean",
     "SampleResult",
     "Span",
     "Spending",

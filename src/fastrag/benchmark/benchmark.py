@@ -196,7 +196,9 @@ class Benchmark:
                 and name. Samples that ended in it are not asked again.
             retry_errored: Ask those again that are errored in the journal.
             keep_outcomes: Keep what the pipeline returned in ``<path>.outcomes.jsonl``, for `rescore`.
-            progress: True shows a bar on stderr; a callable gets a `RunProgress` as each question ends.
+            progress: True shows how far the run has come, its pace, failures, spending and means so far: in place on
+                a terminal (stderr) and in a notebook, elsewhere and in CI as a line every 30 s. A callable gets a
+                `RunProgress` as each question ends.
 
         Raises:
             ConfigurationError: ``name`` is empty; options contradict each other; there is a journal and ``resume``
@@ -215,7 +217,7 @@ class Benchmark:
             raise ConfigurationError(f"path must be a str or a Path, not {path!r}")
         recording = self._record(name, path, resume, retry_errored, keep_outcomes) if path is not None else None
         try:
-            with self._progress(name, progress) as on_progress:
+            with self._progress(name, progress, recording) as on_progress:
                 return await self._run(name, recording, on_progress)
         except (asyncio.CancelledError, KeyboardInterrupt):
             if recording is not None:
@@ -247,6 +249,7 @@ class Benchmark:
         created_at = datetime.now(UTC) if recording is None else recording.created_at
         started = perf_counter()
         budget = self._budget = self._limits.budget(self._metrics)
+        earlier_s = 0.0 if recording is None else recording.journal.earlier_s
         threads = DaemonThreads("fastrag-ask")
         asker = Asker(
             self._target,
@@ -264,6 +267,7 @@ class Benchmark:
             done={} if recording is None else recording.journal.done,
             records=recording,
             on_progress=on_progress,
+            earlier_s=earlier_s,
         )
         if recording is not None:
             recording.results = run.results
@@ -278,7 +282,6 @@ class Benchmark:
             raise KeyboardInterrupt from None
         finally:
             threads.shutdown()
-        earlier_s = 0.0 if recording is None else recording.journal.earlier_s
         result = assemble(name, created_at, samples, self._metrics, earlier_s + perf_counter() - started)
         if recording is not None:
             recording.save(result, complete=stopped is None)
@@ -294,12 +297,13 @@ class Benchmark:
 
     @contextmanager
     def _progress(
-        self, name: str, progress: Callable[[RunProgress], None] | bool
+        self, name: str, progress: Callable[[RunProgress], None] | bool, recording: Recording | None
     ) -> Iterator[Callable[[RunProgress], None] | None]:
         if progress is not True:
             yield progress or None
             return
-        from fastrag.benchmark.report.progress import run_bar
+        from fastrag.benchmark.report.progress.display import run_display
 
-        with run_bar(name, len(self._samples) * self._limits.repeats) as on_progress:
+        earlier = 0 if recording is None else len(recording.journal.done)
+        with run_display(name, len(self._samples) * self._limits.repeats, earlier=earlier) as on_progress:
             yield on_progress

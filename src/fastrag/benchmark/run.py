@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Protocol
 
@@ -26,6 +26,7 @@ from fastrag.benchmark.limits import Limits
 from fastrag.benchmark.metrics.base import Metric
 from fastrag.benchmark.reasons import join_reasons
 from fastrag.benchmark.results import SampleResult, StatusCounts
+from fastrag.benchmark.running_means import RunningMean, RunningMeans
 from fastrag.benchmark.samples import EvalSample
 from fastrag.benchmark.scoring import Scored, Scorer
 from fastrag.benchmark.spending import Spending
@@ -41,19 +42,25 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """How far a run has come.
+    """How far a run has come. Of a resumed run, earlier parts are in every number.
 
     Attributes:
         done: How many questions have ended.
         total: How many there are.
         status: In which statuses they ended.
         spent: On the pipeline and on the judges, so far.
+        elapsed_s: How long the run has taken so far, as in `BenchmarkResult.duration_s`.
+        means: Metric -> how many scores there are, and their mean. A question asked several times counts as often.
+        stopped: Why the run did not come to its end, with which it reports a last time; None before that.
     """
 
     done: int
     total: int
     status: StatusCounts
     spent: Spending = field(default_factory=Spending)
+    elapsed_s: float = 0.0
+    means: Mapping[str, RunningMean] = field(default_factory=dict)
+    stopped: str | None = None
 
 
 class Asks(Protocol):
@@ -110,6 +117,7 @@ class Run:
         records: Told of everything that ends.
         judgements: Told of what judges said, where there are no ``records``.
         on_progress: Called as each question ends.
+        earlier_s: How long the earlier parts of a resumed run took.
     """
 
     def __init__(
@@ -124,7 +132,9 @@ class Run:
         records: Records | None = None,
         judgements: KeepsJudgements | None = None,
         on_progress: Callable[[RunProgress], None] | None = None,
+        earlier_s: float = 0.0,
     ) -> None:
+        self._started = perf_counter() - earlier_s
         self.status = StatusCounts(0, 0, 0)
         self._asker = asker
         self._samples = samples
@@ -134,6 +144,8 @@ class Run:
         self._judgements = judgements or records
         self._on_progress = on_progress
         self._names = [metric.name for metric in metrics]
+        # Nobody else needs them before the end.
+        self._means = None if on_progress is None else RunningMeans(self._names)
         self._early = EarlyStop(limits.stop_after_alike, self._names)
         scorers = [Scorer(metric, self._early) for metric in metrics]
         self._computed = [scorer for scorer in scorers if not scorer.waits]
@@ -332,12 +344,23 @@ class Run:
 
     def _count(self, result: SampleResult) -> None:
         setattr(self.status, result.status, getattr(self.status, result.status) + 1)
+        if self._means is not None:
+            self._means.add(result.scores)
 
-    def _report(self) -> None:
-        if self._on_progress is not None:
+    def _report(self, stopped: str | None = None) -> None:
+        if self._on_progress is not None and self._means is not None:
+            status = self.status
+            state = RunProgress(
+                done=self.done,
+                total=len(self.results),
+                status=StatusCounts(status.successful, status.errored, status.incomplete),
+                spent=self._budget.spending(),
+                elapsed_s=perf_counter() - self._started,
+                means=self._means.now(),
+                stopped=stopped,
+            )
             try:
-                spent = self._budget.spending()
-                self._on_progress(RunProgress(self.done, len(self.results), replace(self.status), spent))
+                self._on_progress(state)
             except asyncio.CancelledError as error:
                 # Raised on, it would end a worker as if the run had been stopped.
                 raise RuntimeError("the progress callback raised CancelledError") from error
@@ -352,7 +375,7 @@ class Run:
                 self._count(result)
             closed.append(result)
         if reason:
-            self._report()
+            self._report(reason)
         return closed
 
     def _without_end(self, position: int, reason: str) -> SampleResult:

@@ -18,7 +18,7 @@ from fastrag.benchmark.report.comparison_json import comparison_dict
 from fastrag.benchmark.report.comparison_text import comparison_text, print_comparison
 from fastrag.benchmark.report.junit import junit_xml
 from fastrag.benchmark.report.markdown import comparison_markdown, escape
-from fastrag.benchmark.report.progress import run_bar
+from fastrag.benchmark.report.progress.display import run_display
 from fastrag.benchmark.report.ranking_json import ranking_dict
 from fastrag.benchmark.report.ranking_text import print_ranking
 from fastrag.benchmark.report.results_json import results_dict
@@ -206,7 +206,9 @@ def test_in_json_it_is_as_it_was(make_result, name):
 @pytest.mark.parametrize("name", [":tada:", "[red]x[/red]", "\x1b]0;title\x07", "\u202egnp.exe"])
 def test_in_a_run_s_progress(name, on_terminal, capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR" if on_terminal else "UNUSED", "1")
-    with run_bar(name, 1) as on_progress:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("CI", raising=False)
+    with run_display(name, 1) as on_progress:
         on_progress(RunProgress(done=1, total=1, status=StatusCounts(1, 0, 0)))
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", capsys.readouterr().err)
     assert one_line(name) in shown

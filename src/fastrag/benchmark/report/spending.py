@@ -12,12 +12,17 @@ def spending_line(spent: Spending) -> str:
     >>> spending_line(Spending(Usage(8, 0, 7_200, 900, None), Usage(24, 6, 30_000, 2_000, 0.0124)))
     'pipeline: 8 calls, 8,100 tokens, cost not known; judges: 24 calls (6 cached), 32,000 tokens, $0.01'
     """
+    return "; ".join(spending_parts(spent))
+
+
+def spending_parts(spent: Spending) -> list[str]:
+    """What the pipeline took and what the judges took, as far as they told anything."""
     parts = []
     if spent.target.input_tokens is not None and spent.target.calls:
         parts.append(f"pipeline: {_usage(spent.target)}")
     if spent.judges.calls:
         parts.append(f"judges: {_usage(spent.judges)}")
-    return "; ".join(parts)
+    return parts
 
 
 def _usage(usage: Usage) -> str:

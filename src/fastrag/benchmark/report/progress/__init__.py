@@ -1,0 +1,1 @@
+"""Showing how far a run has come, wherever it is looked at."""
