@@ -1,17 +1,17 @@
 /** One question: what was asked, and what each run made of it, side by side. */
-import type { ComponentChildren } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { Loading, NotFound, useParts, useReport } from "../app";
-import { ABSENT, count, number, plural } from "../format";
-import type { Details, Num, QuestionDetails, SampleDetails, Scores } from "../model";
+import { count, plural } from "../format";
+import type { Details, QuestionDetails, SampleDetails, Scores } from "../model";
 import { Judgements } from "../parts/judgements";
+import { type RunResults, RunScores, Status } from "../parts/run-scores";
 import { RunName } from "../parts/runs";
-import { Scroll } from "../parts/scroll";
+import { SampleFacts } from "../parts/sample-facts";
 import { Sources } from "../parts/sources";
 import { LongText, Name } from "../parts/text";
 import { linkTo } from "../route";
-import "../styles/question.css";
 import "../styles/figures.css";
+import "../styles/question.css";
 
 export function QuestionPage({ run: label, number: place }: { run: string; number: number }) {
   const { overview } = useReport();
@@ -117,83 +117,12 @@ function Found(props: { run: number; position: number; question: number; per: nu
           <div class="asked">
             <LongText text={found.text} />
           </div>
-          <Sample sample={found.sample} />
+          <SampleFacts sample={found.sample} />
           <Runs question={found} texts={details.texts} run={run} position={position} />
         </>
       )}
     </>
   );
-}
-
-/** What the sample set knows of the right answer. */
-function Sample({ sample }: { sample: QuestionDetails["sample"] }) {
-  if (sample === null) return null;
-  const ids = Object.entries(sample.relevant_ids);
-  const facts: [string, ComponentChildren][] = [];
-  if (sample.reference_answer !== null)
-    facts.push(["Reference answer", <LongText key="answer" text={sample.reference_answer} />]);
-  if (ids.length > 0)
-    facts.push([
-      "Relevant",
-      <ul key="ids" class="plain">
-        {ids.map(([id, gain]) => (
-          <li key={id}>
-            <Name text={id} />
-            {gain !== 1 && <span class="muted"> (gain {gain})</span>}
-          </li>
-        ))}
-      </ul>,
-    ]);
-  if (sample.relevant_spans.length > 0)
-    facts.push([
-      "Relevant spans",
-      <ul key="spans" class="plain">
-        {sample.relevant_spans.map(([uri, start, end]) => (
-          <li key={`${uri} ${start} ${end}`}>
-            <Name text={uri} />{" "}
-            <span class="muted">
-              characters {count(start)} to {count(end)}
-            </span>
-          </li>
-        ))}
-      </ul>,
-    ]);
-  return (
-    <section aria-labelledby="sample">
-      <h2 id="sample">What the sample set says</h2>
-      <dl class="facts">
-        {facts.map(([term, value]) => (
-          <div key={term}>
-            <dt>{term}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
-      <dl class="figures">
-        <div>
-          <dt>Sample</dt>
-          <dd>
-            <Name text={sample.id} />
-          </dd>
-        </div>
-        {Object.entries(sample.metadata).map(([key, value]) => (
-          <div key={key}>
-            <dt>
-              <Name text={key} />
-            </dt>
-            <dd>
-              <Name text={value} />
-            </dd>
-          </div>
-        ))}
-      </dl>
-    </section>
-  );
-}
-
-interface RunResults {
-  run: number;
-  samples: SampleDetails[];
 }
 
 function Runs(props: { question: QuestionDetails; texts: string[]; run: number; position: number }) {
@@ -208,7 +137,7 @@ function Runs(props: { question: QuestionDetails; texts: string[]; run: number; 
   }, [overview.runs, question, run]);
   return (
     <>
-      <ScoreTable runs={runs} here={run} />
+      <RunScores runs={runs} here={run} />
       <section aria-labelledby="answers">
         <h2 id="answers">{runs.length > 1 ? "Answers, run by run" : "Answer"}</h2>
         <div class="runs" style={{ "--side-by-side": String(runs.length <= 4 ? runs.length : 3) }}>
@@ -235,111 +164,6 @@ function Runs(props: { question: QuestionDetails; texts: string[]; run: number; 
       </section>
     </>
   );
-}
-
-/** Everything that is a number, so that runs can be told apart at a glance. */
-function ScoreTable({ runs, here }: { runs: RunResults[]; here: number }) {
-  const { overview } = useReport();
-  const asked = runs.filter(({ samples }) => samples.length > 0);
-  const metrics = overview.metrics.filter(({ name }) =>
-    asked.some(({ samples }) => samples.some(({ scores }) => name in scores)),
-  );
-  const cell = (run: number, inner: ComponentChildren) => (
-    <td key={run} class={`number ${run === here ? "here" : ""}`}>
-      {inner}
-    </td>
-  );
-  /** A run's numbers, one a repeat; what there is none of is said once. */
-  const cells = (of: (sample: SampleDetails) => Num, format: (value: number) => string, none: string, metric = "") =>
-    asked.map(({ run, samples }) => {
-      const absent = metric === "" || overview.runs[run]?.metrics[metric] !== undefined ? none : ABSENT;
-      const values = samples.map(of);
-      if (values.every((value) => value === null)) return cell(run, <span class="muted">{absent}</span>);
-      return cell(run, values.map((value) => (value === null ? absent : format(value))).join(", "));
-    });
-  const facts: [string, (sample: SampleDetails) => Num, (value: number) => string][] = [
-    ["Tokens in", (sample) => sample.input_tokens, count],
-    ["Tokens out", (sample) => sample.output_tokens, count],
-    ["Attempts", (sample) => sample.attempts, count],
-  ];
-  if (!metrics.some(({ name }) => name === "latency_ms"))
-    facts.unshift(["Latency", (sample) => sample.latency_ms, (value) => `${number(value, ".1f")} ms`]);
-  const isKnown = (of: (sample: SampleDetails) => Num) =>
-    asked.some(({ samples }) => samples.some((sample) => of(sample) !== null));
-  return (
-    <section aria-labelledby="scores">
-      <h2 id="scores">Scores</h2>
-      {asked.some(({ samples }) => samples.length > 1) && (
-        <p class="muted">The repeats of a run stand one after the other.</p>
-      )}
-      <Scroll label="Scores by run">
-        <table class="scores">
-          <caption class="visually-hidden">Status, scores, time and tokens of every run</caption>
-          <thead>
-            <tr>
-              <td />
-              {asked.map(({ run }) => (
-                <th key={run} scope="col" class={`number ${run === here ? "here" : ""}`}>
-                  <RunName run={run} />
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            <tr>
-              <th scope="row">Status</th>
-              {asked.map(({ run, samples }) => cell(run, <Statuses samples={samples} />))}
-            </tr>
-            {metrics.map((metric) => (
-              <tr key={metric.name}>
-                <th scope="row">
-                  <a href={linkTo({ page: "metric", metric: metric.name })}>
-                    <Name text={metric.name} />
-                  </a>
-                </th>
-                {cells(
-                  ({ scores }) => scores[metric.name] ?? null,
-                  (score) => number(score, metric.format),
-                  "not measured",
-                  metric.name,
-                )}
-              </tr>
-            ))}
-            {facts
-              .filter(([, of]) => isKnown(of))
-              .map(([title, of, format]) => (
-                <tr key={title}>
-                  <th scope="row">{title}</th>
-                  {cells(of, format, "not known")}
-                </tr>
-              ))}
-          </tbody>
-        </table>
-      </Scroll>
-    </section>
-  );
-}
-
-const TONES = { successful: "good", errored: "bad", incomplete: "doubt" };
-const SIGNS = { successful: "✓", errored: "✗", incomplete: "◐" };
-
-function Status({ status }: { status: SampleDetails["status"] }) {
-  return (
-    <span class={TONES[status]}>
-      <span aria-hidden="true">{SIGNS[status]}</span> {status}
-    </span>
-  );
-}
-
-/** Each status once, with how many of the repeats have it. */
-function Statuses({ samples }: { samples: SampleDetails[] }) {
-  const found = [...new Set(samples.map(({ status }) => status))];
-  return found.map((status) => (
-    <div key={status}>
-      {samples.length > 1 && `${samples.filter((sample) => sample.status === status).length} `}
-      <Status status={status} />
-    </div>
-  ));
 }
 
 function Result(props: {
