@@ -47,7 +47,7 @@ function Curves({ metric, curves }: { metric: Metric; curves: { run: number; ste
         marginLeft: 44,
         marginRight: 16,
         marginTop: 12,
-        marginBottom: 38,
+        marginBottom: 42,
         x: { label: plain(metric.name, 40), domain: low < high ? [low, high] : [low - 1, high + 1] },
         y: { label: null, domain: [0, 100], percent: true },
         marks: [

@@ -32,7 +32,7 @@ export function HistogramChart({ metric, measured }: { metric: Metric; measured:
         marginLeft: 12,
         marginRight: 16,
         marginTop: 22,
-        marginBottom: 38,
+        marginBottom: 42,
         x: { label: plain(metric.name, 40), domain: [metric.bins[0], metric.bins.at(-1)] as number[] },
         y: { axis: null },
         fy: { axis: null, domain: measured.map(({ run }) => run), padding: 0.3 },

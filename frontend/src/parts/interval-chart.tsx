@@ -43,7 +43,7 @@ export function IntervalChart({ metric, rows, label }: { metric: Metric; rows: I
         marginLeft: Math.min(Math.max(...names.map((one) => one.length), 3) * 6.8 + 18, width * 0.4),
         marginRight: 16,
         marginTop: 8,
-        marginBottom: 38,
+        marginBottom: 42,
         x: { label: plain(metric.name, 40), insetLeft: 8, insetRight: 8 },
         y: { type: "band" as const, domain: indexes, label: null, axis: null },
         fy: { domain: groups, label: null, axis: null, padding: 0.12 },

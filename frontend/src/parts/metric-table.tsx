@@ -2,7 +2,7 @@
 import { bounds, count, number, span } from "../format";
 import type { Evidence, Metric, Run } from "../model";
 import { linkTo } from "../route";
-import { CoverageShare } from "./missing";
+import { BoundsLegend, CoverageShare, lacks } from "./missing";
 import { RunName } from "./runs";
 import { Scroll } from "./scroll";
 import { SparkAxis, Sparkline, Strip, StripAxis, stripScale } from "./small-charts";
@@ -10,48 +10,51 @@ import { Name } from "./text";
 
 export function MetricTable({ metrics, runs }: { metrics: Metric[]; runs: Run[] }) {
   const every = runs.flatMap((run) => Object.values(run.metrics));
-  const withBounds = every.some(lacks);
+  const withBounds = every.some(({ coverage }) => lacks(coverage));
   return (
-    <Scroll label="Metrics of every run">
-      <table class="by-run metric-table">
-        <caption class="visually-hidden">
-          Mean, interval, coverage and distribution of every run, metric by metric
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">Run</th>
-            <th scope="col" class="number">
-              Mean
-            </th>
-            <th scope="col" class="number">
-              95 % interval
-            </th>
-            <th scope="col">Mean and interval</th>
-            <th scope="col" class="number">
-              n
-            </th>
-            <th scope="col" class="number">
-              Coverage
-            </th>
-            {withBounds && (
+    <>
+      <Scroll label="Metrics of every run">
+        <table class="by-run metric-table">
+          <caption class="visually-hidden">
+            Mean, interval, coverage and distribution of every run, metric by metric
+          </caption>
+          <thead>
+            <tr>
+              <th scope="col">Run</th>
               <th scope="col" class="number">
-                Worst..best
+                Mean
               </th>
-            )}
-            <th scope="col" class="number">
-              p50
-            </th>
-            <th scope="col" class="number">
-              p95
-            </th>
-            <th scope="col">Distribution</th>
-          </tr>
-        </thead>
-        {metrics.map((metric) => (
-          <MetricRows key={metric.name} metric={metric} runs={runs} withBounds={withBounds} />
-        ))}
-      </table>
-    </Scroll>
+              <th scope="col" class="number">
+                95 % interval
+              </th>
+              <th scope="col">Mean and interval</th>
+              <th scope="col" class="number">
+                n
+              </th>
+              <th scope="col" class="number">
+                Coverage
+              </th>
+              {withBounds && (
+                <th scope="col" class="number">
+                  Worst..best
+                </th>
+              )}
+              <th scope="col" class="number">
+                p50
+              </th>
+              <th scope="col" class="number">
+                p95
+              </th>
+              <th scope="col">Distribution</th>
+            </tr>
+          </thead>
+          {metrics.map((metric) => (
+            <MetricRows key={metric.name} metric={metric} runs={runs} withBounds={withBounds} />
+          ))}
+        </table>
+      </Scroll>
+      {withBounds && <BoundsLegend />}
+    </>
   );
 }
 
@@ -89,7 +92,7 @@ function MetricRows({ metric, runs, withBounds }: { metric: Metric; runs: Run[];
           <td class="number">
             <CoverageShare coverage={evidence.coverage} />
           </td>
-          {withBounds && <td class="number">{lacks(evidence) && bounds(evidence.bounds, format)}</td>}
+          {withBounds && <td class="number">{lacks(evidence.coverage) && bounds(evidence.bounds, format)}</td>}
           <td class="number">{percentile(evidence, "p50", format)}</td>
           <td class="number">{percentile(evidence, "p95", format)}</td>
           <td>
@@ -99,10 +102,6 @@ function MetricRows({ metric, runs, withBounds }: { metric: Metric; runs: Run[];
       ))}
     </tbody>
   );
-}
-
-function lacks({ coverage }: Evidence): boolean {
-  return coverage.measured < coverage.measurable;
 }
 
 function percentile({ summary }: Evidence, name: string, format: string): string {

@@ -49,3 +49,17 @@ export function CoverageShare({ coverage }: { coverage: Coverage | null }) {
     </span>
   );
 }
+
+/** Whether something is missing that could have been measured. */
+export function lacks(coverage: Coverage | null): boolean {
+  return coverage !== null && coverage.measured < coverage.measurable;
+}
+
+/** Below tables that have the column. */
+export function BoundsLegend() {
+  return (
+    <p class="muted legend">
+      Worst..best: the mean, had everything missing scored its worst or its best; "-" where the metric has no limit.
+    </p>
+  );
+}

@@ -6,7 +6,7 @@ import { ABSENT, bounds, count, number, plural, span } from "../format";
 import type { Metric, Ranking } from "../model";
 import { linkTo } from "../route";
 import { Choice } from "./choice";
-import { CoverageShare } from "./missing";
+import { CoverageShare, lacks } from "./missing";
 import { NamedRun, RunName } from "./runs";
 import { Scroll } from "./scroll";
 import { Name } from "./text";
@@ -25,16 +25,14 @@ export function RankingSection() {
       <Choice label="By" names={rankings.map((one) => one.metric)} chosen={ranking.metric} onChoose={setChosen} />
       <div aria-live="polite">
         {ranking.problem === null ? (
-          <>
-            <Winner ranking={ranking} />
-            <RankingTable ranking={ranking} metric={metric} />
-          </>
+          <Winner ranking={ranking} />
         ) : (
           <p>
             There is no ranking by <Name text={ranking.metric} />: <Name text={ranking.problem} />
           </p>
         )}
       </div>
+      {ranking.problem === null && <RankingTable ranking={ranking} metric={metric} />}
     </section>
   );
 }
@@ -94,7 +92,7 @@ function Runs({ entries }: { entries: Entry[] }) {
 function RankingTable({ ranking, metric }: { ranking: Ranking; metric: Metric }) {
   const { entries } = ranking;
   const { format } = metric;
-  const withBounds = entries.some(lacks);
+  const withBounds = entries.some(({ coverage }) => lacks(coverage));
   const withBeaten = entries.some((entry) => entry.beaten_by.length > 0);
   return (
     <>
@@ -141,7 +139,7 @@ function RankingTable({ ranking, metric }: { ranking: Ranking; metric: Metric })
                 <td class="number">
                   <CoverageShare coverage={entry.coverage} />
                 </td>
-                {withBounds && <td class="number">{lacks(entry) && bounds(entry.bounds, format)}</td>}
+                {withBounds && <td class="number">{lacks(entry.coverage) && bounds(entry.bounds, format)}</td>}
                 {withBeaten && (
                   <td class="words">
                     {entry.beaten_by.map((name, i) => (
@@ -164,6 +162,8 @@ function RankingTable({ ranking, metric }: { ranking: Ranking; metric: Metric })
         coverage of {Math.round(100 * ranking.min_coverage)} %.
         {ranking.questions !== null &&
           ` Means are over the ${plural(ranking.questions, "question")} that all ranked runs measured.`}
+        {withBounds &&
+          " Worst..best is the mean of the whole run, had everything missing scored its worst or its best."}
       </p>
     </>
   );
@@ -183,8 +183,4 @@ function Winning({ name, over, metric }: { name: string; over: number; metric: s
 function place({ rank }: Entry, entries: Entry[]): string {
   if (rank === null) return ABSENT;
   return entries.filter((other) => other.rank === rank).length > 1 ? `=${count(rank)}` : count(rank);
-}
-
-function lacks({ coverage }: Entry): boolean {
-  return coverage !== null && coverage.measured < coverage.measurable;
 }

@@ -2,50 +2,53 @@
 import { bounds, count, number, span } from "../format";
 import type { Evidence, Metric } from "../model";
 import type { Measured } from "./measured";
-import { CoverageShare } from "./missing";
+import { BoundsLegend, CoverageShare, lacks } from "./missing";
 import { RunName } from "./runs";
 import { Scroll } from "./scroll";
 
 export function SummaryTable({ metric, measured }: { metric: Metric; measured: Measured[] }) {
   const { format } = metric;
-  const withBounds = measured.some(({ evidence }) => lacks(evidence));
+  const withBounds = measured.some(({ evidence }) => lacks(evidence.coverage));
   const withOwn = measured.some(({ evidence }) => aggregatesItself(evidence));
   const headings = ["Mean", "95 % interval", "n", "Coverage", ...(withBounds ? ["Worst..best"] : [])];
   headings.push("Median", "Std", "Min", "Max", "Scores", "Missing", ...(withOwn ? ["Own aggregate"] : []));
   return (
-    <Scroll label="Summary of every run">
-      <table class="by-run">
-        <caption class="visually-hidden">Mean, interval, coverage and spread of every run</caption>
-        <Head headings={headings} />
-        <tbody>
-          {measured.map(({ run, evidence }) => {
-            const { summary, coverage } = evidence;
-            const of = (value: number) => number(summary.count === 0 ? null : value, format);
-            return (
-              <tr key={run}>
-                <th scope="row">
-                  <RunName run={run} />
-                </th>
-                <td class="number mean">{number(evidence.mean, format)}</td>
-                <td class="number">{span(evidence.interval, format)}</td>
-                <td class="number">{count(evidence.questions)}</td>
-                <td class="number">
-                  <CoverageShare coverage={coverage} />
-                </td>
-                {withBounds && <td class="number">{lacks(evidence) && bounds(evidence.bounds, format)}</td>}
-                <td class="number">{of(summary.median)}</td>
-                <td class="number">{of(summary.std)}</td>
-                <td class="number">{of(summary.min)}</td>
-                <td class="number">{of(summary.max)}</td>
-                <td class="number">{count(summary.count)}</td>
-                <td class="number">{count(summary.missing)}</td>
-                {withOwn && <td class="number">{aggregatesItself(evidence) && of(summary.mean)}</td>}
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </Scroll>
+    <>
+      <Scroll label="Summary of every run">
+        <table class="by-run">
+          <caption class="visually-hidden">Mean, interval, coverage and spread of every run</caption>
+          <Head headings={headings} />
+          <tbody>
+            {measured.map(({ run, evidence }) => {
+              const { summary, coverage } = evidence;
+              const of = (value: number) => number(summary.count === 0 ? null : value, format);
+              return (
+                <tr key={run}>
+                  <th scope="row">
+                    <RunName run={run} />
+                  </th>
+                  <td class="number mean">{number(evidence.mean, format)}</td>
+                  <td class="number">{span(evidence.interval, format)}</td>
+                  <td class="number">{count(evidence.questions)}</td>
+                  <td class="number">
+                    <CoverageShare coverage={coverage} />
+                  </td>
+                  {withBounds && <td class="number">{lacks(evidence.coverage) && bounds(evidence.bounds, format)}</td>}
+                  <td class="number">{of(summary.median)}</td>
+                  <td class="number">{of(summary.std)}</td>
+                  <td class="number">{of(summary.min)}</td>
+                  <td class="number">{of(summary.max)}</td>
+                  <td class="number">{count(summary.count)}</td>
+                  <td class="number">{count(summary.missing)}</td>
+                  {withOwn && <td class="number">{aggregatesItself(evidence) && of(summary.mean)}</td>}
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </Scroll>
+      {withBounds && <BoundsLegend />}
+    </>
   );
 }
 
@@ -108,10 +111,6 @@ function Head({ headings }: { headings: string[] }) {
       </tr>
     </thead>
   );
-}
-
-function lacks({ coverage }: Evidence): boolean {
-  return coverage.measured < coverage.measurable;
 }
 
 /** Whether the metric's aggregate is another than the mean of the scores. */

@@ -27,15 +27,13 @@ export function TradeOffSection() {
         chosen={quality}
         onChoose={setChosen}
       />
-      <div aria-live="polite">
-        {tradeOffs.problem === null ? (
-          <Front tradeOffs={tradeOffs} />
-        ) : (
-          <p>
-            <Name text={tradeOffs.problem} />
-          </p>
-        )}
-      </div>
+      {tradeOffs.problem === null ? (
+        <Front tradeOffs={tradeOffs} />
+      ) : (
+        <p>
+          <Name text={tradeOffs.problem} />
+        </p>
+      )}
     </section>
   );
 }
@@ -170,7 +168,7 @@ function Scatter({
         height: 270,
         marginLeft: 48,
         marginTop: 26,
-        marginBottom: 38,
+        marginBottom: 42,
         insetLeft: 14,
         insetRight: 14,
         insetTop: 12,
