@@ -6,7 +6,7 @@
  * each says its role (and why biome.json lets them).
  */
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { count } from "../format";
 import type { Num } from "../model";
 import "../styles/virtual-table.css";
@@ -117,6 +117,7 @@ export function VirtualTable({ name, label, rows, choice, head, columns, href }:
 
   const rowPx = useMedia(NARROW) ? TALL_ROW_PX : ROW_PX;
   const printing = usePrinting();
+  const keys = useId();
   const scroller = useRef<HTMLDivElement>(null);
   const [view, setView] = useState<View>({ first: 0, last: 30 });
   // The row that has the focus, by index: it stays in the document however far away one scrolls.
@@ -206,6 +207,7 @@ export function VirtualTable({ name, label, rows, choice, head, columns, href }:
           role="grid"
           aria-label={label}
           aria-readonly="true"
+          aria-describedby={keys}
           aria-rowcount={inOrder.length + 1}
           onKeyDown={onKeyDown}
           style={{
@@ -257,6 +259,10 @@ export function VirtualTable({ name, label, rows, choice, head, columns, href }:
           </tbody>
         </table>
       </div>
+      <p id={keys} class="keys muted no-print">
+        <kbd>↑</kbd> <kbd>↓</kbd> <kbd>Page</kbd> <kbd>Home</kbd> <kbd>End</kbd> move between rows, <kbd>Enter</kbd>{" "}
+        opens one.
+      </p>
       {printing && inOrder.length > PRINTED_ROWS && (
         <p>
           The first {count(PRINTED_ROWS)} of {count(inOrder.length)} rows are printed.
