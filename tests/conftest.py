@@ -1,6 +1,7 @@
 """Fixtures that several rooms' tests share."""
 
 import importlib.util
+import os
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,20 @@ def judges_cache(tmp_path_factory, monkeypatch) -> Path:
     monkeypatch.setattr("fastrag.llm.cache.default_cache_path", lambda: path)
     monkeypatch.setattr("fastrag.benchmark.judging.judge.default_cache_path", lambda: path)
     return path
+
+
+@pytest.fixture(scope="session")
+def built_pages() -> None:
+    """The report's pages, built from frontend/; skipped where they are not, failed where they have to be."""
+    from fastrag.benchmark.report.html.assets import read_assets
+    from fastrag.errors import ConfigurationError
+
+    try:
+        read_assets()
+    except ConfigurationError as error:
+        if os.environ.get("FASTRAG_REQUIRE_FRONTEND") == "1":
+            raise
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")

@@ -27,6 +27,7 @@ from fastrag.benchmark.planning import detectable_difference, questions_needed, 
 from fastrag.benchmark.question_changes import QuestionChange, Repeats, question_changes, repeats_of
 from fastrag.benchmark.ranking import RankedResult, Ranking, best, rank
 from fastrag.benchmark.reasons import explain_missing
+from fastrag.benchmark.report.html.report_file import write_report
 from fastrag.benchmark.results import BenchmarkResult, SampleResult, StatusCounts
 from fastrag.benchmark.run import RunProgress
 from fastrag.benchmark.running_means import RunningMean
@@ -96,5 +97,6 @@ __all__ = [
     "slice_result",
     "smallest_detectable",
     "trade_offs",
+    "write_report",
     "write_samples",
 ]

@@ -1,0 +1,53 @@
+"""write_report(): results in memory as one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from fastrag.benchmark.arguments import require_results
+from fastrag.benchmark.results import BenchmarkResult
+from fastrag.benchmark.samples import EvalSample
+
+
+def write_report(
+    results: Sequence[BenchmarkResult],
+    path: str | Path,
+    *,
+    samples: Sequence[EvalSample] | None = None,
+    title: str | None = None,
+) -> None:
+    """Write one or many results as one HTML file that needs nothing else: open it in a browser, mail it, keep it.
+
+    It shows every run and metric with intervals and coverage, rankings, comparisons of any two runs, every question
+    side by side, and what failed. It asks nothing of any server. `fastrag report` does the same with saved results,
+    and shows what lies beside them as well: texts of sources, and what judges said.
+
+    Args:
+        results: At least one. The first is the baseline of the others.
+        path: Of the file, which is written atomically; an existing one is replaced.
+        samples: Those that were asked: reference answers, relevant ids and slices by metadata are shown as well. None:
+            what the results have is all.
+        title: Of the page; None for one made of the runs' names.
+
+    Raises:
+        ConfigurationError: There are no results; or ``path`` cannot be written; or fastrag is used from a clone whose
+            pages are not built yet.
+
+    >>> from datetime import UTC, datetime
+    >>> from fastrag.benchmark import DistributionSummary, SampleResult, StatusCounts
+    >>> scores = [0.2, 0.5, 0.3]
+    >>> samples = [SampleResult(f"q{i}", "successful", {"mrr": score}) for i, score in enumerate(scores)]
+    >>> summary = {"mrr": DistributionSummary.of(scores)}
+    >>> result = BenchmarkResult("run", datetime.now(UTC), StatusCounts(3, 0, 0), summary, samples, 1.0, {"mrr": True})
+    >>> write_report([result], "report.html")  # doctest: +SKIP
+    """
+    from fastrag.benchmark.report.html import page
+    from fastrag.benchmark.report.html.data import ReportData
+    from fastrag.benchmark.report.html.runs import ReportedRun
+
+    runs = [
+        ReportedRun(result, partial=None, spent=None, outcomes=None, judgements=None)
+        for result in require_results(results)
+    ]
+    page.write_report(ReportData(runs, samples=samples, title=title), Path(path))
