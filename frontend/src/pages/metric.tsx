@@ -82,7 +82,7 @@ export function MetricPage({ name }: { name: string }) {
         <Missing measured={measured} />
       </section>
       <Verdicts metric={metric} runs={runs} />
-      {overview.slices.length > 0 && (
+      {isMeasured && overview.slices.length > 0 && (
         <section aria-labelledby="slices">
           <h2 id="slices">Slices</h2>
           {overview.slices.map((slices) => (

@@ -9,6 +9,7 @@ import { type Step, steps } from "./ecdf";
 import { tickCount } from "./interval-chart";
 import type { Measured } from "./measured";
 import { RunName, runColour, runDashes } from "./runs";
+import { extent } from "./scale";
 
 export function EcdfChart({ metric, measured }: { metric: Metric; measured: Measured[] }) {
   const { value, problem } = useParts<Scores>(measured.map(({ run }) => `scores-${run}`));
@@ -39,8 +40,7 @@ function Curves({ metric, curves }: { metric: Metric; curves: { run: number; ste
   const options = useCallback(
     (width: number) => {
       const ends = curves.flatMap(({ steps: [first, ...rest] }) => [first?.x, (rest.at(-1) ?? first)?.x]);
-      const known = [...ends, metric.range?.[0], metric.range?.[1]].filter((end) => end != null);
-      const [low, high] = [Math.min(...known), Math.max(...known)];
+      const [low, high] = extent([...ends, ...(metric.range ?? [])]) ?? [0, 1];
       const points = curves.flatMap(({ run, steps }) => steps.map((step) => ({ ...step, run })));
       return {
         height: Math.min(360, 160 + width / 3),
@@ -48,7 +48,7 @@ function Curves({ metric, curves }: { metric: Metric; curves: { run: number; ste
         marginRight: 16,
         marginTop: 12,
         marginBottom: 42,
-        x: { label: plain(metric.name, 40), domain: low < high ? [low, high] : [low - 1, high + 1] },
+        x: { label: plain(metric.name, 40), domain: [low, high] },
         y: { label: null, domain: [0, 100], percent: true },
         marks: [
           gridX({ stroke: "var(--line)", strokeOpacity: 1, ticks: tickCount(width) }),

@@ -6,6 +6,7 @@ import { number, plain, span } from "../format";
 import type { Interval, Metric, Num } from "../model";
 import { Chart, TIP } from "./chart";
 import { runColour, runSymbol } from "./runs";
+import { extent } from "./scale";
 
 export interface IntervalRow {
   run: number;
@@ -44,7 +45,12 @@ export function IntervalChart({ metric, rows, label }: { metric: Metric; rows: I
         marginRight: 16,
         marginTop: 8,
         marginBottom: 42,
-        x: { label: plain(metric.name, 40), insetLeft: 8, insetRight: 8 },
+        x: {
+          label: plain(metric.name, 40),
+          domain: extent(shown.flatMap(({ mean, interval }) => [mean, interval?.low, interval?.high])) ?? [0, 1],
+          insetLeft: 8,
+          insetRight: 8,
+        },
         y: { type: "band" as const, domain: indexes, label: null, axis: null },
         fy: { domain: groups, label: null, axis: null, padding: 0.12 },
         marks: [

@@ -59,7 +59,7 @@ export function lacks(coverage: Coverage | null): boolean {
 export function BoundsLegend() {
   return (
     <p class="muted legend">
-      Worst..best: the mean, had everything missing scored its worst or its best; "-" where the metric has no limit.
+      Worst..best: the mean, had everything missing scored its worst or its best; "-" where that cannot be told.
     </p>
   );
 }

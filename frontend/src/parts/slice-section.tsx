@@ -71,7 +71,7 @@ export function SliceSection({ slices, metric, runs }: { slices: Slices; metric:
                     </th>
                     {of === undefined ? (
                       <td colSpan={4} class="muted">
-                        none of these questions
+                        {group.runs[run] ? "not measured" : "none of these questions"}
                       </td>
                     ) : (
                       <>

@@ -2,12 +2,13 @@
 import { number, span } from "../format";
 import type { Evidence, Metric } from "../model";
 import { RunShape, runColour } from "./runs";
-import { ticks } from "./ticks";
+import { extent, ticks } from "./scale";
 
 const STRIP_WIDTH = 200;
 const MARGIN = 8;
 const SPARK_WIDTH = 110;
 const SPARK_HEIGHT = 22;
+const WIDEST_BAR = 12;
 
 export interface Scale {
   low: number;
@@ -17,16 +18,9 @@ export interface Scale {
 
 /** From the lowest to the highest end of all runs' intervals; null where nothing was measured. */
 export function stripScale(every: Evidence[]): Scale | null {
-  const ends = every
-    .flatMap(({ mean, interval }) => [mean, interval?.low, interval?.high])
-    .filter((end) => end != null);
-  if (ends.length === 0) return null;
-  let [low, high] = [Math.min(...ends), Math.max(...ends)];
-  if (low === high) {
-    const room = Math.abs(low) || 1;
-    low -= room / 2;
-    high += room / 2;
-  }
+  const ends = extent(every.flatMap(({ mean, interval }) => [mean, interval?.low, interval?.high]));
+  if (ends === null) return null;
+  const [low, high] = ends;
   return { low, high, ticks: ticks(low, high, 4) };
 }
 
@@ -87,7 +81,8 @@ export function Sparkline({ run, evidence, metric }: { run: number; evidence: Ev
   const { histogram, summary } = evidence;
   const most = Math.max(...histogram, 0);
   if (most === 0) return null;
-  const width = SPARK_WIDTH / histogram.length;
+  const step = SPARK_WIDTH / histogram.length;
+  const width = Math.min(Math.max(step - 1, 1), WIDEST_BAR);
   const median = number(summary.median, metric.format);
   const ends = span({ low: summary.min, high: summary.max }, metric.format);
   return (
@@ -104,9 +99,9 @@ export function Sparkline({ run, evidence, metric }: { run: number; evidence: Ev
         return (
           <rect
             key={bin}
-            x={bin * width}
+            x={(bin + 0.5) * step - width / 2}
             y={SPARK_HEIGHT - 1 - height}
-            width={Math.max(width - 1, 1)}
+            width={width}
             height={height}
             fill={runColour(run)}
           />
@@ -124,7 +119,7 @@ export function SparkAxis({ bins }: { bins: number[] }) {
   return (
     <span class="spark-axis" aria-hidden="true">
       <span>{tickText(low)}</span>
-      <span>{tickText(high)}</span>
+      {low < high && <span>{tickText(high)}</span>}
     </span>
   );
 }

@@ -9,3 +9,16 @@ export function ticks(low: number, high: number, about: number): number[] {
   // Multiples, not sums, so that 0.3 is 0.3; what rounding leaves of it is cut.
   return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
+
+/** The lowest and highest of the numbers, apart even where they are all the same; null where there are none. */
+export function extent(numbers: Iterable<number | null | undefined>): [low: number, high: number] | null {
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const one of numbers) {
+    if (one === null || one === undefined) continue;
+    low = Math.min(low, one);
+    high = Math.max(high, one);
+  }
+  if (low > high) return null;
+  const room = low < high ? 0 : (Math.abs(low) || 1) / 2;
+  return [low - room, high + room];
+}
