@@ -2,6 +2,7 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Parts } from "./data";
+import { plain } from "./format";
 import type { Overview } from "./model";
 import { ComparePage } from "./pages/compare";
 import { ErrorsPage } from "./pages/errors";
@@ -99,6 +100,26 @@ function pageKey(route: Route): string {
   return route.page === "metric" || route.page === "compare" ? route.page : JSON.stringify(route);
 }
 
+/** What the window, the history and a bookmark call the page. */
+function titleOf(route: Route, report: string): string {
+  switch (route.page) {
+    case "metric":
+      return `${plain(route.metric)} - ${report}`;
+    case "compare":
+      return route.baseline === ""
+        ? `Compare - ${report}`
+        : `${plain(route.candidate)} compared with ${plain(route.baseline)} - ${report}`;
+    case "questions":
+      return `Questions - ${report}`;
+    case "errors":
+      return `Errors - ${report}`;
+    case "question":
+      return `${plain(route.run)}, question ${route.number} - ${report}`;
+    default:
+      return report;
+  }
+}
+
 function Page({ route }: { route: Route }) {
   switch (route.page) {
     case "overview":
@@ -181,6 +202,10 @@ export function App() {
     window.scrollTo(0, 0);
     main.current?.focus();
   }, [key]);
+  const title = overview?.title;
+  useEffect(() => {
+    if (title !== undefined) document.title = titleOf(route, plain(title));
+  }, [route, title]);
   if (overview === null) return <Loading problem={problem || undefined} />;
   return (
     <ReportContext.Provider value={{ overview, parts }}>

@@ -145,7 +145,9 @@ function Runs(props: { question: QuestionDetails; texts: string[]; run: number; 
             <article key={one.run} class={one.run === run ? "here" : undefined} aria-labelledby={`run-${one.run}`}>
               <h3 id={`run-${one.run}`}>
                 <RunName run={one.run} />
-                {one.run === run && runs.length > 1 && <span class="badge">from the link</span>}
+                {one.run === run && runs.length > 1 && one.samples.length === 1 && (
+                  <span class="badge">from the link</span>
+                )}
               </h3>
               {one.samples.length === 0 && <p class="muted">This run did not ask the question.</p>}
               {one.samples.map((sample, place) => (

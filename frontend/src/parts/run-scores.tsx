@@ -49,7 +49,7 @@ export function RunScores({ runs, here }: { runs: RunResults[]; here: number }) 
         <p class="muted">The repeats of a run stand one after the other.</p>
       )}
       <Scroll label="Scores by run">
-        <table class="scores">
+        <table class="by-run scores">
           <caption class="visually-hidden">Status, scores, time and tokens of every run</caption>
           <thead>
             <tr>

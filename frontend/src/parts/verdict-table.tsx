@@ -33,7 +33,7 @@ export function VerdictTable({ comparison, chosen }: { comparison: Comparison; c
     <section aria-labelledby="verdicts">
       <h2 id="verdicts">All metrics</h2>
       <Scroll label="Verdicts by metric">
-        <table class="comparison">
+        <table class="by-run comparison">
           <caption class="visually-hidden">Every metric of both runs: means, difference and verdict</caption>
           <thead>
             <tr>
@@ -88,10 +88,12 @@ export function VerdictTable({ comparison, chosen }: { comparison: Comparison; c
                     <VerdictWords verdict={one.verdict} />
                     <div class="muted small">
                       <Name text={one.reason} />
-                      {one.verdict === "no difference shown" && one.smallest_detectable !== null && (
-                        <> Smallest difference it could detect: {number(one.smallest_detectable, format)}.</>
-                      )}
                     </div>
+                    {one.verdict === "no difference shown" && one.smallest_detectable !== null && (
+                      <div class="muted small">
+                        smallest difference it could detect: {number(one.smallest_detectable, format)}
+                      </div>
+                    )}
                   </td>
                   <td class="number">{number(one.baseline_mean, format)}</td>
                   <td class="number">{number(one.candidate_mean, format)}</td>
