@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { count } from "../format";
 import { RunName } from "./runs";
 import { Scroll } from "./scroll";
+import { numbers, TableHead, words } from "./table-head";
 
 export interface Counted {
   run: number;
@@ -26,16 +27,7 @@ export function CountTable({
     <Scroll label={label}>
       <table class="by-run">
         <caption class="visually-hidden">{label}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Run</th>
-            {columns.map(({ key, heading }) => (
-              <th key={key} scope="col" class="number">
-                {heading}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead columns={[words("Run"), ...numbers(...columns.map(({ heading }) => heading))]} />
         <tbody>
           {rows.map(({ run, counts }) => {
             const every = columns.reduce((sum, { key }) => sum + (counts[key] ?? 0), 0);

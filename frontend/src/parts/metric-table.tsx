@@ -6,6 +6,7 @@ import { BoundsLegend, CoverageShare, lacks } from "./missing";
 import { RunName } from "./runs";
 import { Scroll } from "./scroll";
 import { SparkAxis, Sparkline, Strip, StripAxis, stripScale } from "./small-charts";
+import { numbers, TableHead, words } from "./table-head";
 import { Name } from "./text";
 
 export function MetricTable({ metrics, runs }: { metrics: Metric[]; runs: Run[] }) {
@@ -18,36 +19,15 @@ export function MetricTable({ metrics, runs }: { metrics: Metric[]; runs: Run[] 
           <caption class="visually-hidden">
             Mean, interval, coverage and distribution of every run, metric by metric
           </caption>
-          <thead>
-            <tr>
-              <th scope="col">Run</th>
-              <th scope="col" class="number">
-                Mean
-              </th>
-              <th scope="col" class="number">
-                95 % interval
-              </th>
-              <th scope="col">Mean and interval</th>
-              <th scope="col" class="number">
-                n
-              </th>
-              <th scope="col" class="number">
-                Coverage
-              </th>
-              {withBounds && (
-                <th scope="col" class="number">
-                  Worst..best
-                </th>
-              )}
-              <th scope="col" class="number">
-                p50
-              </th>
-              <th scope="col" class="number">
-                p95
-              </th>
-              <th scope="col">Distribution</th>
-            </tr>
-          </thead>
+          <TableHead
+            columns={[
+              words("Run"),
+              ...numbers("Mean", "95 % interval"),
+              words("Mean and interval"),
+              ...numbers("n", "Coverage", ...(withBounds ? ["Worst..best"] : []), "p50", "p95"),
+              words("Distribution"),
+            ]}
+          />
           {metrics.map((metric) => (
             <MetricRows key={metric.name} metric={metric} runs={runs} withBounds={withBounds} />
           ))}

@@ -9,6 +9,7 @@ import { Choice } from "./choice";
 import { CoverageShare, lacks } from "./missing";
 import { NamedRun, RunName } from "./runs";
 import { Scroll } from "./scroll";
+import { numbers, TableHead, words } from "./table-head";
 import { Name } from "./text";
 
 type Entry = Ranking["entries"][number];
@@ -99,29 +100,14 @@ function RankingTable({ ranking, metric }: { ranking: Ranking; metric: Metric })
       <Scroll label="Runs in rank order">
         <table class="by-run">
           <caption class="visually-hidden">Runs in rank order</caption>
-          <thead>
-            <tr>
-              <th scope="col" class="number">
-                Rank
-              </th>
-              <th scope="col">Run</th>
-              <th scope="col" class="number">
-                Mean
-              </th>
-              <th scope="col" class="number">
-                95 % interval
-              </th>
-              <th scope="col" class="number">
-                Coverage
-              </th>
-              {withBounds && (
-                <th scope="col" class="number">
-                  Worst..best
-                </th>
-              )}
-              {withBeaten && <th scope="col">Beaten by</th>}
-            </tr>
-          </thead>
+          <TableHead
+            columns={[
+              ...numbers("Rank"),
+              words("Run"),
+              ...numbers("Mean", "95 % interval", "Coverage", ...(withBounds ? ["Worst..best"] : [])),
+              ...(withBeaten ? [words("Beaten by")] : []),
+            ]}
+          />
           <tbody>
             {entries.map((entry) => (
               <tr key={entry.run}>

@@ -3,6 +3,7 @@ import { count, duration, moment } from "../format";
 import type { Run } from "../model";
 import { RunName } from "./runs";
 import { Scroll } from "./scroll";
+import { numbers, TableHead, words } from "./table-head";
 import { Name } from "./text";
 
 export function RunFacts({ runs }: { runs: Run[] }) {
@@ -11,28 +12,13 @@ export function RunFacts({ runs }: { runs: Run[] }) {
     <Scroll label="Facts about the runs">
       <table class="by-run run-facts">
         <caption class="visually-hidden">When each run was, how long it took, and what came of its questions</caption>
-        <thead>
-          <tr>
-            <th scope="col">Run</th>
-            <th scope="col">Started</th>
-            <th scope="col" class="number">
-              Took
-            </th>
-            <th scope="col" class="number">
-              Questions
-            </th>
-            <th scope="col" class="number">
-              Successful
-            </th>
-            <th scope="col" class="number">
-              Incomplete
-            </th>
-            <th scope="col" class="number">
-              Errored
-            </th>
-            {hasSpending && <th scope="col">Spent</th>}
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            ...[words("Run"), words("Started")],
+            ...numbers("Took", "Questions", "Successful", "Incomplete", "Errored"),
+            ...(hasSpending ? [words("Spent")] : []),
+          ]}
+        />
         <tbody>
           {runs.map((run, index) => (
             <tr key={run.label}>

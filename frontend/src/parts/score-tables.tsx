@@ -5,6 +5,7 @@ import type { Measured } from "./measured";
 import { BoundsLegend, CoverageShare, lacks } from "./missing";
 import { RunName } from "./runs";
 import { Scroll } from "./scroll";
+import { numbers, TableHead, words } from "./table-head";
 
 export function SummaryTable({ metric, measured }: { metric: Metric; measured: Measured[] }) {
   const { format } = metric;
@@ -17,7 +18,7 @@ export function SummaryTable({ metric, measured }: { metric: Metric; measured: M
       <Scroll label="Summary of every run">
         <table class="by-run">
           <caption class="visually-hidden">Mean, interval, coverage and spread of every run</caption>
-          <Head headings={headings} />
+          <TableHead columns={[words("Run"), ...numbers(...headings)]} />
           <tbody>
             {measured.map(({ run, evidence }) => {
               const { summary, coverage } = evidence;
@@ -62,7 +63,7 @@ export function PercentileTable({ metric, measured }: { metric: Metric; measured
       <Scroll label="Percentiles of every run">
         <table class="by-run">
           <caption class="visually-hidden">Percentiles of every run, with their 95 % intervals</caption>
-          <Head headings={SHOWN.map((name) => `p${name}`)} />
+          <TableHead columns={[words("Run"), ...numbers(...SHOWN.map((name) => `p${name}`))]} />
           <tbody>
             {measured.map(({ run, evidence }) => (
               <tr key={run}>
@@ -95,21 +96,6 @@ export function PercentileTable({ metric, measured }: { metric: Metric; measured
           ` "few": a p99 of fewer than ${FEWEST_FOR_P99} scores is little more than the highest of them.`}
       </p>
     </>
-  );
-}
-
-function Head({ headings }: { headings: string[] }) {
-  return (
-    <thead>
-      <tr>
-        <th scope="col">Run</th>
-        {headings.map((heading) => (
-          <th key={heading} scope="col" class="number">
-            {heading}
-          </th>
-        ))}
-      </tr>
-    </thead>
   );
 }
 

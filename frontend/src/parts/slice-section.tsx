@@ -5,6 +5,7 @@ import type { Metric, Slices } from "../model";
 import { IntervalChart } from "./interval-chart";
 import { RunName } from "./runs";
 import { Scroll } from "./scroll";
+import { numbers, TableHead, words } from "./table-head";
 import { Name } from "./text";
 
 export function SliceSection({ slices, metric, runs }: { slices: Slices; metric: Metric; runs: number[] }) {
@@ -37,23 +38,7 @@ export function SliceSection({ slices, metric, runs }: { slices: Slices; metric:
       <Scroll label={`Means by ${plain(slices.key)}`}>
         <table class="by-run sliced">
           <caption class="visually-hidden">Mean, interval and coverage of every run in every group</caption>
-          <thead>
-            <tr>
-              <th scope="col">Run</th>
-              <th scope="col" class="number">
-                Mean
-              </th>
-              <th scope="col" class="number">
-                95 % interval
-              </th>
-              <th scope="col" class="number">
-                n
-              </th>
-              <th scope="col" class="number">
-                Coverage
-              </th>
-            </tr>
-          </thead>
+          <TableHead columns={[words("Run"), ...numbers("Mean", "95 % interval", "n", "Coverage")]} />
           {slices.groups.map((group) => (
             <tbody key={group.name}>
               <tr class="group">

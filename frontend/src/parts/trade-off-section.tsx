@@ -10,6 +10,7 @@ import { Choice } from "./choice";
 import { tickCount } from "./interval-chart";
 import { NamedRun, RunName, runColour, runSymbol } from "./runs";
 import { Scroll } from "./scroll";
+import { numbers, TableHead, words } from "./table-head";
 import { Name } from "./text";
 
 export function TradeOffSection() {
@@ -59,17 +60,9 @@ function Front({ tradeOffs }: { tradeOffs: TradeOffs }) {
       <Scroll label="Quality, latency and cost of every run">
         <table class="by-run">
           <caption class="visually-hidden">Means of every run, and which runs are on the front</caption>
-          <thead>
-            <tr>
-              <th scope="col">Run</th>
-              {known.map((metric) => (
-                <th key={metric.name} scope="col" class="number">
-                  <Name text={metric.name} />
-                </th>
-              ))}
-              <th scope="col">Front</th>
-            </tr>
-          </thead>
+          <TableHead
+            columns={[words("Run"), ...numbers(...known.map((metric) => <Name text={metric.name} />)), words("Front")]}
+          />
           <tbody>
             {tradeOffs.entries.map((entry) => (
               <tr key={entry.run}>
