@@ -2,6 +2,7 @@
 import { bounds, count, number, span } from "../format";
 import type { Evidence, Metric, Run } from "../model";
 import { linkTo } from "../route";
+import { measuredBy } from "./measured";
 import { BoundsLegend, CoverageShare, lacks } from "./missing";
 import { RunName } from "./runs";
 import { Scroll } from "./scroll";
@@ -39,10 +40,7 @@ export function MetricTable({ metrics, runs }: { metrics: Metric[]; runs: Run[] 
 }
 
 function MetricRows({ metric, runs, withBounds }: { metric: Metric; runs: Run[]; withBounds: boolean }) {
-  const rows = runs.flatMap((run, index) => {
-    const evidence = run.metrics[metric.name];
-    return evidence === undefined ? [] : [{ index, evidence }];
-  });
+  const rows = measuredBy(runs, metric.name);
   const scale = stripScale(rows.map(({ evidence }) => evidence));
   const { format } = metric;
   return (
@@ -60,14 +58,14 @@ function MetricRows({ metric, runs, withBounds }: { metric: Metric; runs: Run[];
           <SparkAxis bins={metric.bins} />
         </td>
       </tr>
-      {rows.map(({ index, evidence }) => (
-        <tr key={index}>
+      {rows.map(({ run, evidence }) => (
+        <tr key={run}>
           <th scope="row">
-            <RunName run={index} />
+            <RunName run={run} />
           </th>
           <td class="number mean">{number(evidence.mean, format)}</td>
           <td class="number">{span(evidence.interval, format)}</td>
-          <td class="strip-cell">{scale && <Strip run={index} evidence={evidence} scale={scale} />}</td>
+          <td class="strip-cell">{scale && <Strip run={run} evidence={evidence} scale={scale} />}</td>
           <td class="number">{count(evidence.questions)}</td>
           <td class="number">
             <CoverageShare coverage={evidence.coverage} />
@@ -76,7 +74,7 @@ function MetricRows({ metric, runs, withBounds }: { metric: Metric; runs: Run[];
           <td class="number">{percentile(evidence, "p50", format)}</td>
           <td class="number">{percentile(evidence, "p95", format)}</td>
           <td>
-            <Sparkline run={index} evidence={evidence} metric={metric} />
+            <Sparkline run={run} evidence={evidence} metric={metric} />
           </td>
         </tr>
       ))}

@@ -1,6 +1,6 @@
 /** A metric's means, taken apart by what is known about the questions. */
 import { useMemo } from "preact/hooks";
-import { ABSENT, count, number, percent, plain, span } from "../format";
+import { ABSENT, count, number, percent, plain, plural, span } from "../format";
 import type { Metric, Slices } from "../model";
 import { IntervalChart } from "./interval-chart";
 import { RunName } from "./runs";
@@ -36,7 +36,7 @@ export function SliceSection({ slices, metric, runs }: { slices: Slices; metric:
         />
       </div>
       <Scroll label={`Means by ${plain(slices.key)}`}>
-        <table class="by-run sliced">
+        <table class="by-run">
           <caption class="visually-hidden">Mean, interval and coverage of every run in every group</caption>
           <TableHead columns={[words("Run"), ...numbers("Mean", "95 % interval", "n", "Coverage")]} />
           {slices.groups.map((group) => (
@@ -44,7 +44,7 @@ export function SliceSection({ slices, metric, runs }: { slices: Slices; metric:
               <tr class="group">
                 <th scope="rowgroup" colSpan={5}>
                   <Name text={group.name} />
-                  <span class="muted note">{count(group.questions)} questions</span>
+                  <span class="muted note">{plural(group.questions, "question")}</span>
                 </th>
               </tr>
               {runs.map((run) => {
