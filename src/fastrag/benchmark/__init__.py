@@ -25,7 +25,8 @@ from fastrag.benchmark.metrics.base import DistributionSummary, Metric, QueryOut
 from fastrag.benchmark.outcomes import Outcome, Outcomes, read_outcomes, rescore
 from fastrag.benchmark.planning import detectable_difference, questions_needed, smallest_detectable
 from fastrag.benchmark.question_changes import QuestionChange, Repeats, question_changes, repeats_of
-from fastrag.benchmark.ranking import RankedResult, Ranking, best, rank
+from fastrag.benchmark.ranking import best, rank
+from fastrag.benchmark.ranking_records import RankedResult, Ranking
 from fastrag.benchmark.reasons import explain_missing
 from fastrag.benchmark.report.html.report_file import write_report
 from fastrag.benchmark.results import BenchmarkResult, SampleResult, StatusCounts

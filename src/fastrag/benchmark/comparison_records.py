@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fastrag.benchmark.statistics import Interval
 from fastrag.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+    from fastrag.benchmark.report.sheets import Sheet
 
 Verdict = Literal["better", "worse", "equivalent", "no difference shown", "cannot say"]
 """Of a candidate against its baseline, in the direction in which the metric is better."""
@@ -156,7 +163,7 @@ class MetricComparison:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What `compare` found.
+    """What `compare` found. As text and in a notebook it is the table that ``fastrag compare`` prints.
 
     Attributes:
         baseline: The baseline's name.
@@ -186,6 +193,33 @@ class Comparison:
     permutations: int
     seed: int
 
+    def __repr__(self) -> str:
+        # Without what is in the table: it would fill a page.
+        return (
+            f"Comparison(baseline={self.baseline!r}, candidates={self.candidates!r}, metrics={self.metrics!r}, "
+            f"comparisons=<{len(self.comparisons)} comparisons>, alpha={self.alpha!r})"
+        )
+
+    def __str__(self) -> str:
+        from fastrag.benchmark.report.sheets import sheet_text
+
+        return sheet_text(self._sheet())
+
+    def _repr_html_(self) -> str:
+        from fastrag.benchmark.report.notebook.tables import sheet_html
+
+        return sheet_html(self._sheet())
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        from fastrag.benchmark.report.notebook.tables import print_pretty
+
+        print_pretty(self, printer)
+
+    def _sheet(self) -> Sheet:
+        from fastrag.benchmark.report.comparison_text import comparison_sheet
+
+        return comparison_sheet(self)
+
     def of(self, metric: str, candidate: str | None = None) -> MetricComparison:
         """The comparison of one metric with one candidate (which can be left out where there is only one).
 
@@ -200,3 +234,53 @@ class Comparison:
         raise ConfigurationError(
             f"{'no' if not found else 'more than one'} comparison is of {which}; there are: {there}"
         )
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A pandas frame with one row a `MetricComparison`, in the order of ``comparisons``.
+
+        Its columns are the fields, under their names; of those that have parts each part: ``interval_low`` and
+        ``interval_high``, ``baseline_coverage_measured``, ``_measurable``, ``_asked`` and ``_share`` (so for the
+        candidate), ``difference_bounds_worst`` and ``_best``. ``lost`` and ``gained`` are lists. What is None is null:
+        NaN in columns of numbers, which are ``float64``.
+
+        Raises:
+            MissingDependencyError: There is no pandas; the extra ``pandas`` brings it.
+
+        >>> from datetime import UTC, datetime
+        >>> from fastrag.benchmark import BenchmarkResult, DistributionSummary, SampleResult, StatusCounts, compare
+        >>> def result(name, scores):
+        ...     samples = [SampleResult(f"q{i}", "successful", {"mrr": score}) for i, score in enumerate(scores)]
+        ...     summary = {"mrr": DistributionSummary.of(scores)}
+        ...     status = StatusCounts(len(scores), 0, 0)
+        ...     return BenchmarkResult(name, datetime.now(UTC), status, summary, samples, 1.0, {"mrr": True})
+        >>> comparison = compare(result("old", [0.2, 0.5, 0.3, 0.25]), result("new", [0.5, 0.75, 0.5, 0.5]))
+        >>> comparison.to_pandas()[["metric", "candidate", "verdict"]].iloc[0].tolist()
+        ['mrr', 'new', 'better']
+        >>> comparison.to_polars().select("interval_low", "interval_high").width
+        2
+        >>> comparison.to_arrow().column("wins").to_pylist()
+        [4]
+        """
+        from fastrag.benchmark.report.frames import comparison_columns, to_pandas
+
+        return to_pandas(comparison_columns(self))
+
+    def to_polars(self) -> polars.DataFrame:
+        """The same as a polars frame; None is null.
+
+        Raises:
+            MissingDependencyError: There is no polars; the extra ``polars`` brings it.
+        """
+        from fastrag.benchmark.report.frames import comparison_columns, to_polars
+
+        return to_polars(comparison_columns(self))
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The same as an Arrow table; None is null.
+
+        Raises:
+            MissingDependencyError: There is no pyarrow; the extra ``arrow`` brings it.
+        """
+        from fastrag.benchmark.report.frames import comparison_columns, to_arrow
+
+        return to_arrow(comparison_columns(self))

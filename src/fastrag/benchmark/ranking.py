@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 from fastrag._support.checks import require_text
 from fastrag.benchmark.arguments import require_probability, require_results, require_share
-from fastrag.benchmark.comparison_records import Bounds, Coverage
+from fastrag.benchmark.comparison_records import Coverage
 from fastrag.benchmark.metric_ranges import Range, range_of
 from fastrag.benchmark.paired_tests import paired_test
 from fastrag.benchmark.pairing import (
@@ -23,85 +23,12 @@ from fastrag.benchmark.pairing import (
     pair_scores,
     scores_by_question,
 )
+from fastrag.benchmark.ranking_records import RankedResult, Ranking
 from fastrag.benchmark.reasons import is_not_applicable
 from fastrag.benchmark.results import BenchmarkResult
-from fastrag.benchmark.statistics import Interval, interval_of, mean_of
+from fastrag.benchmark.statistics import interval_of, mean_of
 from fastrag.benchmark.verdicts import Evidence, Family
 from fastrag.errors import ConfigurationError
-
-
-@dataclass(frozen=True, slots=True)
-class RankedResult:
-    """One result's place.
-
-    Attributes:
-        result: The result itself.
-        rank: 1 + the number of results that are better than this one: those that `best` prefers and that are shown to
-            be better, or could have been, had this one not failed. Results of one rank are tied. None where the result
-            does not qualify.
-        mean: Over the questions that all qualifying results measured in full, at every occurrence; None where there is
-            none, or the result does not qualify.
-        interval: Of that mean, as `describe` has it; None below two questions.
-        coverage: Of the whole run.
-        bounds: Mean of the whole run with what is missing at its worst and best; None where something is missing and
-            the metric's range is not known.
-        beaten_by: Names of the results that are better in this sense, in alphabetical order.
-        reason: Why it does not qualify; None where it does.
-    """
-
-    result: BenchmarkResult
-    rank: int | None
-    mean: float | None
-    interval: Interval | None
-    coverage: Coverage
-    bounds: Bounds | None
-    beaten_by: tuple[str, ...]
-    reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """What `rank` found.
-
-    Attributes:
-        metric: What by.
-        higher_is_better: Its direction.
-        entries: The qualifying results by rank and, in it, as `best` prefers them; then those that do not qualify, by
-            name.
-        questions: How many all qualifying results measured in full; None where one has no samples: means are then
-            those of the summaries, all results are tied at rank 1, and there are no tests.
-        min_coverage: The share of the measurable questions that qualifies.
-        alpha: The probability of parting any two results where there is no difference.
-    """
-
-    metric: str
-    higher_is_better: bool
-    entries: tuple[RankedResult, ...]
-    questions: int | None
-    min_coverage: float
-    alpha: float
-
-    @property
-    def groups(self) -> tuple[tuple[RankedResult, ...], ...]:
-        """The qualifying entries, those of one rank together, in their order."""
-        ranks = sorted({entry.rank for entry in self.entries if entry.rank is not None})
-        return tuple(tuple(entry for entry in self.entries if entry.rank == rank) for rank in ranks)
-
-    @property
-    def winner(self) -> BenchmarkResult:
-        """The first of the qualifying entries.
-
-        Raises:
-            ConfigurationError: No result qualifies; says why, result by result.
-        """
-        first = self.entries[0]
-        if first.rank is None:
-            reasons = [f"{entry.result.name}: {entry.reason}" for entry in self.entries]
-            raise ConfigurationError(
-                f"no result can be called best by {self.metric}: none measured at least {self.min_coverage:.0%} of the "
-                "questions:\n- " + "\n- ".join(reasons)
-            )
-        return first.result
 
 
 def rank(

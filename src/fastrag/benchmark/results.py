@@ -5,9 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fastrag.benchmark.metrics.base import DistributionSummary
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+    from fastrag.benchmark.report.sheets import Sheet
 
 
 @dataclass(slots=True)
@@ -66,6 +73,8 @@ class BenchmarkResult:
 
     ``samples`` stand in the order in which they were given, whatever finished first. ``created_at`` is when the
     run started, with its UTC offset.
+
+    As text (``print(result)``) and in a notebook it is the table that ``fastrag show`` prints.
     """
 
     name: str
@@ -86,6 +95,83 @@ class BenchmarkResult:
             f"summary={self.summary!r}, samples=<{len(self.samples)} samples>, duration_s={self.duration_s!r}, "
             f"higher_is_better={self.higher_is_better!r})"
         )
+
+    def __str__(self) -> str:
+        from fastrag.benchmark.report.sheets import sheet_text
+
+        return sheet_text(self._sheet())
+
+    def _repr_html_(self) -> str:
+        from fastrag.benchmark.report.notebook.tables import sheet_html
+
+        return sheet_html(self._sheet())
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        from fastrag.benchmark.report.notebook.tables import print_pretty
+
+        print_pretty(self, printer)
+
+    def _sheet(self) -> Sheet:
+        from fastrag.benchmark.report.terminal import results_sheet
+
+        return results_sheet([self])
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The samples as a pandas frame, one row each, in their order.
+
+        Columns: ``run`` (the name) and ``created_at`` (in UTC), so that frames of several runs can be put together;
+        ``position`` from 0, ``question``, ``status``; a ``score.<metric>`` for each metric; ``latency_ms``,
+        ``answer``, ``error``; ``retrieved_ids`` and ``retrieved_uris``, which are lists. What is None is null: NaN in
+        columns of numbers, which are ``float64``.
+
+        Raises:
+            MissingDependencyError: There is no pandas; the extra ``pandas`` brings it.
+
+        >>> from datetime import UTC
+        >>> samples = [SampleResult("q1", "successful", {"mrr": 0.5}), SampleResult("q2", "incomplete", {"mrr": None})]
+        >>> summary = {"mrr": DistributionSummary.of([0.5, None])}
+        >>> result = BenchmarkResult("run", datetime.now(UTC), StatusCounts(1, 0, 1), summary, samples, 1.0)
+        >>> frame = result.to_pandas()
+        >>> frame["score.mrr"].tolist(), frame["score.mrr"].isna().sum().item()
+        ([0.5, nan], 1)
+        """
+        from fastrag.benchmark.report.frames import result_columns, to_pandas
+
+        return to_pandas(result_columns(self))
+
+    def to_polars(self) -> polars.DataFrame:
+        """The samples as a polars frame, with the columns of `to_pandas`; None is null.
+
+        Raises:
+            MissingDependencyError: There is no polars; the extra ``polars`` brings it.
+
+        >>> from datetime import UTC
+        >>> samples = [SampleResult("q1", "successful", {"mrr": 0.5}, retrieved_ids=["a", "b"])]
+        >>> summary = {"mrr": DistributionSummary.of([0.5])}
+        >>> result = BenchmarkResult("run", datetime.now(UTC), StatusCounts(1, 0, 0), summary, samples, 1.0)
+        >>> result.to_polars().select("question", "score.mrr", "retrieved_ids").row(0)
+        ('q1', 0.5, ['a', 'b'])
+        """
+        from fastrag.benchmark.report.frames import result_columns, to_polars
+
+        return to_polars(result_columns(self))
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The samples as an Arrow table, with the columns of `to_pandas`; None is null.
+
+        Raises:
+            MissingDependencyError: There is no pyarrow; the extra ``arrow`` brings it.
+
+        >>> from datetime import UTC
+        >>> samples = [SampleResult("q1", "errored", {"mrr": None}, error="ValueError: no")]
+        >>> summary = {"mrr": DistributionSummary.of([None])}
+        >>> result = BenchmarkResult("run", datetime.now(UTC), StatusCounts(0, 1, 0), summary, samples, 1.0)
+        >>> result.to_arrow().select(["status", "score.mrr", "error"]).to_pylist()
+        [{'status': 'errored', 'score.mrr': None, 'error': 'ValueError: no'}]
+        """
+        from fastrag.benchmark.report.frames import result_columns, to_arrow
+
+        return to_arrow(result_columns(self))
 
     def save(self, path: str | Path) -> None:
         """Write this result as JSON, with ``created_at`` as ISO-8601.

@@ -25,7 +25,8 @@ from fastrag.benchmark.comparison_settings import settings_for
 from fastrag.benchmark.metric_ranges import Range
 from fastrag.benchmark.metrics.base import DistributionSummary
 from fastrag.benchmark.paired_tests import SIGN_FLIPS
-from fastrag.benchmark.ranking import Ranking, rank
+from fastrag.benchmark.ranking import rank
+from fastrag.benchmark.ranking_records import Ranking
 from fastrag.benchmark.results import BenchmarkResult, SampleResult
 from fastrag.benchmark.samples import EvalSample
 from fastrag.errors import ConfigurationError

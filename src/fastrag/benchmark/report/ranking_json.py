@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fastrag.benchmark.ranking import Ranking
+from fastrag.benchmark.ranking_records import Ranking
 from fastrag.benchmark.report.evidence import NO_METRIC
 from fastrag.benchmark.report.json_values import SCHEMA_VERSION, plain
 from fastrag.benchmark.results import BenchmarkResult

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fastrag.benchmark.ranking import RankedResult, Ranking
+from fastrag.benchmark.ranking_records import RankedResult, Ranking
 from fastrag.benchmark.report.evidence import NO_METRIC
 from fastrag.benchmark.report.missing import trouble_lines, unmeasurable_lines
-from fastrag.benchmark.report.tables import Column, cell, print_legend, print_line, print_table
+from fastrag.benchmark.report.sheets import Sheet, print_sheet
+from fastrag.benchmark.report.tables import Column
 from fastrag.benchmark.report.texts import (
     ABSENT,
     listed,
@@ -34,41 +35,41 @@ def print_ranking(ranking: Ranking, console: Console, without_metric: Sequence[B
         console: Where it goes.
         without_metric: Results that `rank` left out, for they do not have the metric.
     """
-    first, *others = verdict_lines(ranking)
-    print_line(console, first, "bold")
-    for line in others:
-        print_line(console, line)
-    console.print()
+    print_sheet(ranking_sheet(ranking, without_metric), console)
+
+
+def ranking_sheet(ranking: Ranking, without_metric: Sequence[BenchmarkResult] = ()) -> Sheet:
+    """Who is best and how sure that is, all results in their order, and why some have no rank."""
     results = [entry.result for entry in ranking.entries]
     form = _format(results, ranking.metric)
     with_bounds = any(_bounds(entry, form) not in ("", ABSENT) for entry in ranking.entries)
     columns = [Column("rank"), Column("run", folds=True), *map(Column, ("mean", "95 % interval", "cov"))]
     columns += [Column("worst..best")] if with_bounds else []
-    rows = []
-    for entry in ranking.entries:
-        bounds = (_bounds(entry, form),) if with_bounds else ()
-        texts = (
+    rows = [
+        (
             _place(entry, ranking),
             entry.result.name,
             number(entry.mean, form),
             span(entry.interval, form),
             percentage(entry.coverage),
-            *bounds,
+            *((_bounds(entry, form),) if with_bounds else ()),
         )
-        rows.append(tuple(cell(text, console) for text in texts))
-    print_table(console, columns, rows)
-    print_legend(console, _legend(ranking, with_bounds=with_bounds))
-    for name, reason in [
-        *((entry.result.name, entry.reason) for entry in ranking.entries if entry.reason is not None),
-        *((result.name, NO_METRIC) for result in without_metric),
-    ]:
-        print_line(console, f"no rank: {short(name)}: {reason}", "yellow")
-    for line in unmeasurable_lines(results, [ranking.metric]):
-        print_line(console, line)
+        for entry in ranking.entries
+    ]
+    unranked = [(entry.result.name, entry.reason) for entry in ranking.entries if entry.reason is not None]
+    unranked += [(result.name, NO_METRIC) for result in without_metric]
+    notes = unmeasurable_lines(results, [ranking.metric])
     for entry in ranking.entries:
         if _has_failures(entry):
-            for line in trouble_lines(entry.result):
-                print_line(console, line)
+            notes += trouble_lines(entry.result)
+    return Sheet(
+        headlines=verdict_lines(ranking),
+        columns=columns,
+        rows=rows,
+        legend=_legend(ranking, with_bounds=with_bounds),
+        warnings=[f"no rank: {short(name)}: {reason}" for name, reason in unranked],
+        notes=notes,
+    )
 
 
 def verdict_lines(ranking: Ranking) -> list[str]:

@@ -20,12 +20,14 @@ _GAP = 2
 class Column:
     """A column of numbers, or of texts that ``folds`` and so takes what the others leave.
 
-    What is ``optional`` gives way, the first such column first, where the console is too narrow for all of them.
+    What is ``optional`` gives way, the first such column first, where the console is too narrow for all of them. What
+    stands in a ``judging`` column is what the others lead to.
     """
 
     heading: str
     folds: bool = False
     optional: bool = False
+    judging: bool = False
 
 
 def print_table(console: Console, columns: Sequence[Column], rows: Sequence[str | tuple[Text, ...]]) -> None:

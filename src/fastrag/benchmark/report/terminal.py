@@ -11,19 +11,24 @@ from fastrag.benchmark.metrics.base import DistributionSummary
 from fastrag.benchmark.pairing import agreed_direction
 from fastrag.benchmark.report.evidence import evidence_of
 from fastrag.benchmark.report.missing import own_mean_lines, trouble_lines, unmeasurable_lines
-from fastrag.benchmark.report.tables import Column, cell, print_legend, print_line, print_table
+from fastrag.benchmark.report.sheets import Sheet, print_sheet
+from fastrag.benchmark.report.tables import Column
 from fastrag.benchmark.report.texts import ABSENT, lower_is_better, number, number_format, percentage, span
 from fastrag.benchmark.results import BenchmarkResult
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.text import Text
 
 
 def print_results(
     results: Sequence[BenchmarkResult], console: Console, *, metrics: Sequence[str] | None = None
 ) -> None:
     """Print a table of ``metrics`` (None: all) of every run, and under it what failed and why."""
+    print_sheet(results_sheet(results, metrics), console)
+
+
+def results_sheet(results: Sequence[BenchmarkResult], metrics: Sequence[str] | None = None) -> Sheet:
+    """A table of ``metrics`` (None: all) of every run, and what failed and why."""
     if metrics is None:
         metrics = list(dict.fromkeys(name for result in results for name in result.summary))
     described = [evidence_of(result, metrics) for result in results]
@@ -40,21 +45,19 @@ def print_results(
     columns = [Column("run", folds=True), *map(Column, ("mean", "95 % interval", "n", "cov"))]
     columns += [Column("worst..best")] if with_bounds else []
     columns += [Column("p50", optional=True), Column("p95", optional=True)]
-    body: list[str | tuple[Text, ...]] = []
+    body: list[str | tuple[str, ...]] = []
     lower = []
     for name, rows in sections.items():
         having = [result for result in results if name in result.summary]
         if not agreed_direction(having[:1], name):
             lower.append(name)
         body.append(name)
-        body += [tuple(cell(text, console) for text in row.cells(with_bounds=with_bounds)) for row in rows]
-    print_table(console, columns, body)
-    print_legend(console, [*lower_is_better(lower), *_legend(every_row, with_bounds=with_bounds)])
+        body += [row.cells(with_bounds=with_bounds) for row in rows]
     lines = unmeasurable_lines(results, metrics)
     for result in results:
         lines += [*trouble_lines(result), *own_mean_lines(result, metrics)]
-    for line in lines:
-        print_line(console, line)
+    legend = [*lower_is_better(lower), *_legend(every_row, with_bounds=with_bounds)]
+    return Sheet(columns=columns, rows=body, legend=legend, notes=lines)
 
 
 @dataclass(frozen=True, slots=True)
