@@ -65,7 +65,7 @@ def test_huge_gains_that_cancel_out_are_refused_all_the_same():
         prepare_relevance({"a": 10**400, "b": -(10**400)})
 
 
-@pytest.mark.parametrize("relevant", ["doc1", b"doc1", None, 5, iter(["a"])], ids=str)
+@pytest.mark.parametrize("relevant", ["doc1", b"doc1", None, 5, iter(["a"])], ids=lambda value: type(value).__name__)
 def test_what_is_no_collection_of_ids_is_refused(relevant):
     with pytest.raises(ConfigurationError, match="must be a list or a mapping id -> gain"):
         prepare_relevance(relevant)
