@@ -5,8 +5,10 @@ each time, its ports are free ones, and it is killed at the end of the tests.
 """
 
 import contextlib
+import itertools
 import lzma
 import os
+import random
 import secrets
 import shutil
 import signal
@@ -154,11 +156,16 @@ def _unpacked(packed):
 
 
 def _free_ports(number):
-    sockets = [socket.socket() for _ in range(number)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+    """Ports that nobody has, nor is given who asks the system for any port: a killed server finds its own again."""
+    first, last = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
+    candidates = [port for port in range(10_000, 65_536) if not first <= port <= last]
+    return list(itertools.islice(filter(_is_free, random.sample(candidates, len(candidates))), number))
+
+
+def _is_free(port):
+    with socket.socket() as candidate:
+        try:
+            candidate.bind(("", port))
+        except OSError:
+            return False
+    return True

@@ -115,11 +115,19 @@ def test_a_file_is_for_one_process_at_a_time(tmp_path):
     finish(process)
 
 
-def test_nothing_is_written_to_stderr(tmp_path):
-    before = set(Path(tempfile.gettempdir()).glob("fastrag-milvus-*"))
+@pytest.fixture
+def temporary(monkeypatch):
+    """A folder for temporary files that nobody else has; its name is short, as names of sockets must be."""
+    with tempfile.TemporaryDirectory() as folder:
+        monkeypatch.setenv("TMPDIR", folder)
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        yield Path(folder)
+
+
+def test_nothing_is_written_to_stderr_or_left_behind(temporary, tmp_path):
     _, err = finish(start("everything", tmp_path / "store.db"))
     assert err == ""
-    assert set(Path(tempfile.gettempdir()).glob("fastrag-milvus-*")) <= before
+    assert list(temporary.glob("fastrag-milvus-*")) == []
 
 
 def test_a_child_forked_from_a_user_of_a_store_is_told_so(tmp_path):
@@ -129,9 +137,9 @@ def test_a_child_forked_from_a_user_of_a_store_is_told_so(tmp_path):
     assert err == ""
 
 
-async def test_only_the_user_of_a_file_can_reach_its_engine(store):
+async def test_only_the_user_of_a_file_can_reach_its_engine(temporary, store):
     await store.upsert([Document("a", "cat")])
-    folder = max(Path(tempfile.gettempdir()).glob("fastrag-milvus-*"), key=lambda path: path.stat().st_mtime)
+    [folder] = temporary.glob("fastrag-milvus-*")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_ISSOCK((folder / "socket").stat().st_mode)
 
