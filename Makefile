@@ -5,13 +5,17 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 
+# Tests in a process for each core, but no more than four: each starts the servers and loads the models that its tests
+# need. A process begins with tests that follow each other, and takes from the others what they have not come to.
+PROCESSES ?= -n logical --maxprocesses 4 --dist worksteal
+
 .PHONY: demo test check benchmarks clean
 
 demo: $(VENV)/.installed-demo model pages
 	$(BIN)/fastrag demo
 
 test: $(VENV)/.installed-test model language-model pages
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PROCESSES)
 
 # Lint, format, types and the direction of imports.
 check: $(VENV)/.installed-dev frontend
