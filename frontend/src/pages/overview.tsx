@@ -36,13 +36,23 @@ export function OverviewPage() {
 
 function ErrorLine({ errors }: { errors: ErrorGroup[] }) {
   const failures = errors.filter(({ kind }) => kind !== NOT_APPLICABLE);
-  if (failures.length === 0) return <p>Nothing failed.</p>;
   const times = failures.flatMap(({ counts }) => counts).reduce((sum, more) => sum + more, 0);
+  const link = linkTo({ page: "errors" });
   return (
     <p>
-      <a href={linkTo({ page: "errors" })}>
-        {plural(times, "failure")} of {plural(failures.length, "kind")}
-      </a>
+      {failures.length === 0 ? (
+        "Nothing failed."
+      ) : (
+        <a href={link}>
+          {plural(times, "failure")} of {plural(failures.length, "kind")}
+        </a>
+      )}
+      {failures.length < errors.length && (
+        <>
+          {failures.length > 0 && "."} Some samples lack what metrics need:{" "}
+          <a href={link}>what could not be measured</a>
+        </>
+      )}
     </p>
   );
 }

@@ -6,10 +6,9 @@ import { number, plain } from "../format";
 import type { Metric, Scores } from "../model";
 import { Chart, TIP } from "./chart";
 import { type Step, steps } from "./ecdf";
-import { tickCount } from "./interval-chart";
 import type { Measured } from "./measured";
 import { RunName, runColour, runDashes } from "./runs";
-import { extent } from "./scale";
+import { extent, isLogarithmic, scoreScale, scoreTicks } from "./scale";
 
 export function EcdfChart({ metric, measured }: { metric: Metric; measured: Measured[] }) {
   const { value, problem } = useParts<Scores>(measured.map(({ run }) => `scores-${run}`));
@@ -40,7 +39,10 @@ function Curves({ metric, curves }: { metric: Metric; curves: { run: number; ste
   const options = useCallback(
     (width: number) => {
       const ends = curves.flatMap(({ steps: [first, ...rest] }) => [first?.x, (rest.at(-1) ?? first)?.x]);
-      const [low, high] = extent([...ends, ...(metric.range ?? [])]) ?? [0, 1];
+      // A scale that is logarithmic has no zero.
+      const limits = isLogarithmic(metric) ? [] : (metric.range ?? []);
+      const [low, high] = extent([...ends, ...limits]) ?? [0, 1];
+      const across = scoreTicks(metric, low, high, width);
       const points = curves.flatMap(({ run, steps }) => steps.map((step) => ({ ...step, run })));
       return {
         height: Math.min(360, 160 + width / 3),
@@ -48,12 +50,12 @@ function Curves({ metric, curves }: { metric: Metric; curves: { run: number; ste
         marginRight: 16,
         marginTop: 12,
         marginBottom: 42,
-        x: { label: plain(metric.name, 40), domain: [low, high] },
+        x: scoreScale(metric, low, high),
         y: { label: null, domain: [0, 100], percent: true },
         marks: [
-          gridX({ stroke: "var(--line)", strokeOpacity: 1, ticks: tickCount(width) }),
+          gridX({ stroke: "var(--line)", strokeOpacity: 1, ticks: across.ticks }),
           gridY({ stroke: "var(--line)", strokeOpacity: 1, ticks: 5 }),
-          axisX({ ticks: tickCount(width) }),
+          axisX(across),
           axisY({ ticks: 5, tickFormat: (percent: number) => `${percent} %` }),
           ...curves.map(({ run, steps }) =>
             line([{ x: low, share: 0 }, { x: steps[0]?.x ?? low, share: 0 }, ...steps, { x: high, share: 1 }], {

@@ -5,9 +5,9 @@ import { useReport } from "../app";
 import { number, plain } from "../format";
 import type { Evidence, Metric } from "../model";
 import { Chart } from "./chart";
-import { tickCount } from "./interval-chart";
 import type { Measured } from "./measured";
 import { runColour } from "./runs";
+import { scoreScale, scoreTicks } from "./scale";
 
 const FACET_HEIGHT = 86;
 
@@ -27,17 +27,18 @@ export function HistogramChart({ metric, measured }: { metric: Metric; measured:
       });
       const means = measured.map(({ run, evidence }) => ({ run, mean: evidence.mean, ...evidence.interval }));
       const names = measured.map(({ run }) => ({ run, name: plain(runs[run]?.label ?? "", width > 560 ? 80 : 40) }));
+      const [low, high] = [metric.bins[0] ?? 0, metric.bins.at(-1) ?? 1];
       return {
         height: measured.length * FACET_HEIGHT + 58,
         marginLeft: 12,
         marginRight: 16,
         marginTop: 22,
         marginBottom: 42,
-        x: { label: plain(metric.name, 40), domain: [metric.bins[0], metric.bins.at(-1)] as number[] },
+        x: scoreScale(metric, low, high),
         y: { axis: null },
         fy: { axis: null, domain: measured.map(({ run }) => run), padding: 0.3 },
         marks: [
-          axisX({ ticks: tickCount(width) }),
+          axisX(scoreTicks(metric, low, high, width)),
           rect(
             means.filter(({ low }) => low !== undefined),
             { x1: "low", x2: "high", fy: "run", fill: "currentColor", fillOpacity: 0.14 },

@@ -6,7 +6,7 @@ import { number, plain, span } from "../format";
 import type { Interval, Metric, Num } from "../model";
 import { Chart, TIP } from "./chart";
 import { runColour, runSymbol } from "./runs";
-import { extent } from "./scale";
+import { extent, tickCount } from "./scale";
 
 export interface IntervalRow {
   run: number;
@@ -84,9 +84,4 @@ export function IntervalChart({ metric, rows, label }: { metric: Metric; rows: I
     [rows, metric, runs],
   );
   return rows.some(({ mean }) => mean !== null) ? <Chart label={label} options={options} /> : null;
-}
-
-/** How many ticks have room for their numbers. */
-export function tickCount(width: number): number {
-  return Math.max(3, Math.round(width / 110));
 }
