@@ -151,11 +151,20 @@ export function Pairing(props: { comparison: Comparison; onlyBaseline: Metric[];
       {left(candidate, only_in_candidate)}
       {only(baseline, onlyBaseline)}
       {only(candidate, onlyCandidate)}
-      {comparison.notes.map((note) => (
-        <li key={note}>
-          <Name text={note} />
+      {comparison.notes.length > 0 && (
+        <li>
+          <details>
+            <summary>{plural(comparison.notes.length, "note")} on failures, coverage and columns</summary>
+            <ul>
+              {comparison.notes.map((note) => (
+                <li key={note}>
+                  <Name text={note} />
+                </li>
+              ))}
+            </ul>
+          </details>
         </li>
-      ))}
+      )}
     </ul>
   );
 }
