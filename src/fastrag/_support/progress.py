@@ -29,7 +29,7 @@ def shown(job: str, total: int | None, things: str) -> Iterator[Show]:
     """
     from rich.console import Console
 
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = Console(stderr=True, highlight=False, soft_wrap=True, force_jupyter=False)
     if is_watched(console):
         with _bar(console, job, total) as show:
             yield show
@@ -40,9 +40,18 @@ def shown(job: str, total: int | None, things: str) -> Iterator[Show]:
 def is_watched(console: Console) -> bool:
     """Whether somebody sees what is drawn in place.
 
-    Logs of CI are read later, even where they come through something that calls itself a terminal.
+    Logs of CI are read later, even where they come through something that calls itself a terminal; so does what a cell
+    of a notebook prints, which does not understand all that a terminal does.
     """
-    return console.is_interactive and os.environ.get("CI", "").lower() in ("", "0", "false")
+    return console.is_interactive and not is_notebook() and os.environ.get("CI", "").lower() in ("", "0", "false")
+
+
+def is_notebook() -> bool:
+    """Whether this is a kernel of Jupyter, or of what is made like it; IPython in a terminal is none."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    # By name, for ipykernel itself need not be imported; Colab's own is a subclass.
+    return any(kind.__name__ == "ZMQInteractiveShell" for kind in type(shell).__mro__)
 
 
 def moves_stdout() -> bool:

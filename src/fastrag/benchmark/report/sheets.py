@@ -63,7 +63,14 @@ def plain_console(stream: io.StringIO) -> Console:
     """A console of 100 columns that writes no codes for terminals."""
     from rich.console import Console
 
-    return Console(file=stream, width=_WIDTH_IN_FILES, force_terminal=False, color_system=None, soft_wrap=True)
+    return Console(
+        file=stream,
+        width=_WIDTH_IN_FILES,
+        force_terminal=False,
+        force_jupyter=False,  # else, in a notebook, it would show what it is given
+        color_system=None,
+        soft_wrap=True,
+    )
 
 
 def sheet_text(sheet: Sheet) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from fastrag._support.progress import is_watched
+from fastrag._support.progress import is_notebook, is_watched
 from fastrag.benchmark.report.progress.pace import Pace
 from fastrag.benchmark.report.progress.view import View, view_of
 from fastrag.benchmark.run import RunProgress
@@ -58,9 +58,9 @@ def run_display(name: str, total: int, *, earlier: int = 0) -> Iterator[Callable
 
 def surface() -> Surface:
     """A notebook's cell, the terminal, or lines on stderr."""
-    from fastrag.benchmark.report.progress.notebook import Cell, is_notebook
-
     if is_notebook():
+        from fastrag.benchmark.report.progress.notebook import Cell
+
         return Cell()
     from rich.console import Console
 

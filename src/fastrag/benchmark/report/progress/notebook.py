@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import Any
 
 from fastrag.benchmark.report.notebook.rendering import render
 from fastrag.benchmark.report.progress.lines import line
 from fastrag.benchmark.report.progress.view import MEANS_SHOWN, View, more_metrics
-
-
-def is_notebook() -> bool:
-    """Whether this is a kernel of Jupyter, or of what is made like it; IPython in a terminal is none."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    # By name, for ipykernel itself must not be imported; Colab's own is a subclass.
-    return any(kind.__name__ == "ZMQInteractiveShell" for kind in type(shell).__mro__)
 
 
 class Cell:
