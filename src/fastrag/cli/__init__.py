@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
-from fastrag.cli import ask, best, compare, copy, demo, ingest, show
+from fastrag.cli import ask, best, compare, copy, demo, ingest, report, show, view
 from fastrag.cli.arguments import WrongUsage
 from fastrag.cli.terminal import say
 from fastrag.errors import FastRAGError
@@ -30,6 +30,8 @@ _COMMANDS: dict[str, ModuleType] = {
     "show": show,
     "best": best,
     "compare": compare,
+    "report": report,
+    "view": view,
 }
 
 

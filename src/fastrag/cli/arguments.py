@@ -83,6 +83,17 @@ def add_min_coverage(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_samples(parser: argparse.ArgumentParser) -> None:
+    """``--samples``, of commands that show single questions."""
+    parser.add_argument(
+        "--samples",
+        type=Path,
+        metavar="FILE",
+        help="the questions that were asked (JSON lines, or a JSON list): reference answers, relevant ids and slices "
+        "by metadata are shown as well",
+    )
+
+
 def count(text: str) -> int:
     """A whole number of at least 1."""
     if not text.isdecimal() or int(text) < 1:

@@ -33,7 +33,7 @@ class ReportData:
     much work, are kept. So one part is in memory at a time, beside the runs themselves.
 
     Args:
-        runs: At least one. The first is the baseline of the others.
+        runs: At least one, but for a ``live`` report, which may wait for it. The first is the baseline of the others.
         samples: The questions with what is known about their right answers; None where there is no sample set.
         title: Of the report; None for one made of the runs' labels.
         live: Whether a run may be under way, so that there may soon be more to show.
@@ -41,7 +41,7 @@ class ReportData:
         warnings: Sentences that every page is to say, before those that the runs themselves give rise to.
 
     Raises:
-        ConfigurationError: There are no runs, or ``samples`` are none that a Benchmark takes.
+        ConfigurationError: There are no runs, and none are waited for; or ``samples`` are none that a Benchmark takes.
 
     >>> from datetime import UTC, datetime
     >>> from fastrag.benchmark import BenchmarkResult, DistributionSummary, SampleResult, StatusCounts
@@ -63,7 +63,8 @@ class ReportData:
         snapshot: str = "",
         warnings: Sequence[str] = (),
     ) -> None:
-        require_results([run.result for run in runs])
+        if runs or not live:
+            require_results([run.result for run in runs])
         if samples and (problems := sample_problems(samples)):
             raise ConfigurationError("\n- ".join(["these samples cannot be shown:", *problems]))
         self._catalogue = Catalogue(runs)

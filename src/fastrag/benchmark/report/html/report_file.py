@@ -46,8 +46,5 @@ def write_report(
     from fastrag.benchmark.report.html.data import ReportData
     from fastrag.benchmark.report.html.runs import ReportedRun
 
-    runs = [
-        ReportedRun(result, partial=None, spent=None, outcomes=None, judgements=None)
-        for result in require_results(results)
-    ]
+    runs = [ReportedRun(result) for result in require_results(results)]
     page.write_report(ReportData(runs, samples=samples, title=title), Path(path))

@@ -1,0 +1,149 @@
+"""``fastrag report``: results as one HTML file."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastrag.cli.arguments import WrongUsage, add_samples
+from fastrag.cli.terminal import print_line
+from fastrag.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from fastrag._support.progress import Show
+    from fastrag.benchmark.report.html.runs import ReportedRun
+
+ABOUT = "write results as one HTML file: open it in any browser, mail it, keep it"
+
+EXAMPLES = """\
+fastrag report results/ -o report.html
+fastrag report base.json new.json -o report.html --title "New prompt"
+fastrag report results/ -o report.html --samples questions.jsonl
+fastrag report results/hybrid.json.journal -o so-far.html   (a run under way)"""
+
+EXIT_CODES = """\
+  0  written
+  1  the job failed: a file that is no result, a full disk
+  2  wrong usage
+
+The first run is the baseline of the others. What lies beside a result is shown,
+too: RESULT.outcomes.jsonl (texts and scores of sources) and
+RESULT.judgements.jsonl (what judges said). The file asks nothing of any server."""
+
+_LARGE = 20_000_000
+"""Bytes of input from which on progress is shown."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.add_argument(
+        "paths", nargs="+", type=Path, metavar="RESULT", help="result files, journals, or folders of them"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the HTML file to write; one that is there is replaced",
+    )
+    add_samples(parser)
+    parser.add_argument("--title", metavar="TEXT", help="of the page (default: made of the runs' names)")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read, write, and say where."""
+    from fastrag.benchmark import read_samples
+    from fastrag.benchmark.report.html.data import ReportData
+    from fastrag.benchmark.report.html.page import write_report
+    from fastrag.benchmark.report.html.run_files import without_finished
+
+    output: Path = options.output
+    files = _files(options.paths)
+    _refuse_inputs(output, options.paths, files, options.samples)
+    samples = None if options.samples is None else read_samples(options.samples)
+    is_large = sum(map(_size, files)) > _LARGE
+    with _progress("reading", len(files), "runs", is_large=is_large) as show:
+        read = _read(files, options.paths, show)
+    runs = list(without_finished(read))
+    data = ReportData(runs, samples=samples, title=options.title)
+    with _progress("writing", None, "parts", is_large=is_large) as show:
+        write_report(data, output, on_part=_counted(show))
+    print_line(f"{output}: {'1 run' if len(runs) == 1 else f'{len(runs)} runs'}, {_size(output) / 1e6:.1f} MB")
+
+
+def _files(paths: Iterable[Path]) -> list[Path]:
+    """Every file once, however it was named: a baseline may be given before the folder that it is in."""
+    from fastrag.benchmark.report.html.run_files import run_files
+
+    files: dict[str, Path] = {}
+    for path in paths:
+        try:
+            found = [file for file in run_files(path) if file.is_file()] if path.is_dir() else [path]
+        except OSError as error:
+            raise ConfigurationError(f"{path}: cannot be read: {error.strerror or error}") from error
+        if not found:
+            raise ConfigurationError(f"{path}: the folder has no result files (*.json) and no journals")
+        for file in found:
+            files.setdefault(os.path.realpath(file), file)
+    return list(files.values())
+
+
+def _read(files: Sequence[Path], named: Sequence[Path], show: Show) -> dict[Path, ReportedRun]:
+    from fastrag.benchmark.report.html.runs import reported_run
+
+    runs = {}
+    for done, file in enumerate(files):
+        show(done, file.name)
+        try:
+            runs[file] = reported_run(file)
+        except ConfigurationError as error:
+            if file in named:
+                raise
+            # Refused rather than skipped, so that no result is left out unnoticed.
+            raise ConfigurationError(f"{error}; move it out of the folder, or name the files one by one") from error
+    return runs
+
+
+def _refuse_inputs(output: Path, named: Iterable[Path], files: Iterable[Path], samples: Path | None) -> None:
+    from fastrag.benchmark.judging.judgement_file import judgements_path
+    from fastrag.benchmark.outcome_file import outcomes_path
+    from fastrag.benchmark.report.html.run_files import result_path
+
+    read = {path for file in files for of in (outcomes_path, judgements_path) for path in (file, of(result_path(file)))}
+    if samples is not None:
+        read.add(samples)
+    is_read = any(os.path.realpath(output) == os.path.realpath(path) for path in read)
+    folders = {os.path.realpath(path) for path in named if path.is_dir()}
+    # It would be taken for a result by whoever reads the folder next.
+    is_among_results = output.suffix in (".json", ".journal") and os.path.realpath(output.parent) in folders
+    if is_read or is_among_results:
+        raise WrongUsage(f"-o {output} is one of the files to read; give the report another name, such as report.html")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0  # reading it will say what is wrong
+
+
+@contextmanager
+def _progress(job: str, total: int | None, things: str, *, is_large: bool) -> Iterator[Show]:
+    if not is_large:
+        yield lambda done, detail: None
+        return
+    from fastrag._support.progress import shown
+
+    with shown(job, total, things) as show:
+        yield show
+
+
+def _counted(show: Show) -> Callable[[str], object]:
+    numbers = itertools.count()
+    return lambda name: show(next(numbers), name)
