@@ -76,7 +76,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="form of the report (default: %(default)s)",
     )
     parser.add_argument(
-        "--json", action="store_const", const="json", dest="format", help="the same as --format json, as in show and best"
+        "--json",
+        action="store_const",
+        const="json",
+        dest="format",
+        help="the same as --format json, as in show and best",
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="write the report there, and the table to the terminal"
