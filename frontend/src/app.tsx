@@ -85,12 +85,26 @@ function useOverview(parts: Parts): { overview: Overview | null; problem: string
   return state;
 }
 
+/** In a frame that was given its page as text, a link would lead to the address of the page around it. */
+function followInFrame(event: MouseEvent) {
+  const link = event.target instanceof Element ? event.target.closest('a[href^="#"]') : null;
+  if (link === null || event.defaultPrevented) return;
+  event.preventDefault();
+  window.location.hash = link.getAttribute("href") ?? "";
+}
+
 function useRoute(): Route {
-  const [hash, setHash] = useState(window.location.hash);
+  // Such a frame has no address of its own to begin with.
+  const [hash, setHash] = useState(window.location.hash || (document.documentElement.dataset.page ?? ""));
   useEffect(() => {
     const follow = () => setHash(window.location.hash);
     window.addEventListener("hashchange", follow);
-    return () => window.removeEventListener("hashchange", follow);
+    const isFrame = window.location.protocol === "about:";
+    if (isFrame) document.addEventListener("click", followInFrame);
+    return () => {
+      window.removeEventListener("hashchange", follow);
+      if (isFrame) document.removeEventListener("click", followInFrame);
+    };
   }, []);
   return useMemo(() => parseRoute(hash), [hash]);
 }

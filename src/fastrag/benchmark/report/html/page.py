@@ -65,13 +65,17 @@ def write_report(data: ReportData, path: Path, *, on_part: Callable[[str], objec
         raise ConfigurationError(f"{path}: the report could not be written: {error.strerror or error}") from error
 
 
-def page_html(data: ReportData) -> str:
+def page_html(data: ReportData, *, start: str = "") -> str:
     """The page as one text; the same data give the same text.
+
+    Args:
+        data: What the page shows.
+        start: What it opens at: the part of an address from "#" on. A page in a frame has no address to say so.
 
     Raises:
         ConfigurationError: The pages are not built.
     """
-    return "".join(_pieces(data, read_assets(), lambda name: None))
+    return "".join(_pieces(data, read_assets(), lambda name: None, start=start))
 
 
 def shell_html(title: str) -> Shell:
@@ -86,7 +90,7 @@ def shell_html(title: str) -> Shell:
     return Shell(html, f"{_NOTHING_ELSE}; {own}")
 
 
-def _pieces(data: ReportData, assets: Assets, on_part: Callable[[str], object]) -> Iterator[str]:
+def _pieces(data: ReportData, assets: Assets, on_part: Callable[[str], object], *, start: str = "") -> Iterator[str]:
     return (
         _templates()
         .get_template("report.html.jinja")
@@ -95,6 +99,7 @@ def _pieces(data: ReportData, assets: Assets, on_part: Callable[[str], object]) 
             policy=f"{_NOTHING_ELSE}; {assets.sources}",
             assets=_marked(assets),
             parts=_parts(data, on_part),
+            start=start,
         )
     )
 
