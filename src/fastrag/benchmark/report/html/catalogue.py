@@ -39,6 +39,7 @@ class Catalogue:
         self.results: list[BenchmarkResult] = [
             replace(run.result, name=label) for run, label in zip(self.runs, labels, strict=True)
         ]
+        self._scores: dict[tuple[int, str], NDArray[np.float64]] = {}
         self.places: dict[str, int] = {}
         self._question_of: list[NDArray[np.int64]] = [
             np.fromiter(
@@ -71,20 +72,22 @@ class Catalogue:
 
     def scores(self, run: int, metric: str) -> NDArray[np.float64]:
         """What was measured, without what is missing, in the order of the samples; none where the run has it not."""
-        result = self.results[run]
-        if metric not in result.summary:
-            return np.empty(0)
-        found = (measured_score(sample, metric) for sample in result.samples)
-        return np.array([score for score in found if score is not None], dtype=np.float64)
+        if (run, metric) not in self._scores:
+            result = self.results[run]
+            samples = result.samples if metric in result.summary else []
+            found = (measured_score(sample, metric) for sample in samples)
+            self._scores[run, metric] = np.array([score for score in found if score is not None], dtype=np.float64)
+        return self._scores[run, metric]
 
     @cached_property
     def ranges(self) -> dict[str, Range | None]:
         """Metric -> where its scores can lie, None where that is not known."""
-        runs = range(len(self.results))
-        return {
-            name: range_of(name, (score for run in runs for score in self.scores(run, name).tolist()))
-            for name in self.metrics
-        }
+        found = {}
+        for name in self.metrics:
+            measured = [scores for run in range(len(self.results)) if (scores := self.scores(run, name)).size]
+            ends = [float(end) for scores in measured for end in (scores.min(), scores.max())]
+            found[name] = range_of(name, ends)
+        return found
 
     def question_of(self, run: int) -> list[int]:
         """The question's index of every sample of a run."""

@@ -14,7 +14,6 @@ import numpy as np
 from fastrag.benchmark.comparison import compare_families
 from fastrag.benchmark.comparison_records import Comparison, MetricComparison
 from fastrag.benchmark.comparison_settings import Settings
-from fastrag.benchmark.paired_tests import SIGN_FLIPS
 from fastrag.benchmark.pairing import MOST_COMPARED
 from fastrag.benchmark.question_changes import question_changes
 from fastrag.benchmark.report.comparison_rows import legend, notes
@@ -24,6 +23,8 @@ from fastrag.benchmark.report.json_values import plain
 from fastrag.benchmark.report.texts import short
 from fastrag.benchmark.results import BenchmarkResult
 
+# Enough to see that a permutation test agrees; the p that decides is exact.
+_SIGN_FLIPS = 999
 _MOST_NOTES = 100
 _NOT_ASKED = b"."
 _LETTERS = {"fixed": b"f", "broken": b"b", "unchanged": b"u", "flaky": b"y", "not measured": b"n"}
@@ -109,7 +110,7 @@ class Comparisons:
             not_compared=(),
             alpha=ALPHA,
             min_coverage=MIN_COVERAGE,
-            permutations=SIGN_FLIPS,
+            permutations=_SIGN_FLIPS,
             seed=0,
         )
         # One object for each run and set of metrics: what is worked out of a run is then worked out once.
