@@ -6,6 +6,17 @@ export interface PartSource {
   load<T>(name: string): Promise<T>;
 }
 
+/**
+ * The same value, its objects without a prototype: names of metrics and runs are keys, and nobody's "constructor" is to
+ * be found where a run has no metric of that name.
+ */
+function bare<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  if (!Array.isArray(value)) Object.setPrototypeOf(value, null);
+  for (const inner of Array.isArray(value) ? value : Object.values(value)) bare(inner);
+  return value;
+}
+
 /** Parts that the page holds, each as base64 of gzipped JSON: nothing in them can end a script or be run. */
 class EmbeddedParts implements PartSource {
   async load<T>(name: string): Promise<T> {
@@ -13,7 +24,7 @@ class EmbeddedParts implements PartSource {
     if (element === null) throw new Error(`This report has no part ${name}: the file is damaged or was cut short.`);
     const packed = Uint8Array.from(atob((element.textContent ?? "").trim()), (character) => character.charCodeAt(0));
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return (await new Response(stream).json()) as T;
+    return bare((await new Response(stream).json()) as T);
   }
 }
 
@@ -30,7 +41,7 @@ class ServedParts implements PartSource {
       throw new Error("The server does not answer: has fastrag view been stopped?");
     }
     if (!reply.ok) throw new Error((await reply.text()).slice(0, 1000) || `The server replied ${reply.status}.`);
-    return (await reply.json()) as T;
+    return bare((await reply.json()) as T);
   }
 }
 

@@ -3,11 +3,20 @@ import type { Coverage, Interval, Num } from "./model";
 
 export const ABSENT = "-";
 
+/** So many more decimals show whether a number lies in the middle between two. */
+const EXACT = 30;
+
 /** `value` in a format of Python: ".3f", ".1e". */
 export function number(value: Num | undefined, format: string, sign = false): string {
   if (value === null || value === undefined) return ABSENT;
   const decimals = Number(format.slice(1, -1));
-  let text = format.endsWith("e") ? value.toExponential(decimals) : value.toFixed(decimals);
+  const written = (places: number) => (format.endsWith("e") ? value.toExponential(places) : value.toFixed(places));
+  const [digits = "", exponent] = written(decimals + EXACT).split("e");
+  const down = digits.slice(0, -EXACT).replace(/\.$/, "");
+  // What lies in the middle, Python rounds to the even digit, and `toFixed` away from 0: 0.0625 is 0.062.
+  const isMiddle = /^50*$/.test(digits.slice(-EXACT));
+  let text = written(decimals);
+  if (isMiddle && /[02468]$/.test(down)) text = exponent === undefined ? down : `${down}e${exponent}`;
   // As Python writes exponents: at least two digits.
   text = text.replace(/e([+-])(\d)$/, "e$10$2");
   return sign && value >= 0 ? `+${text}` : text;
