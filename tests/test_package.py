@@ -8,7 +8,7 @@ import pytest
 import fastrag
 
 HEAVY = {"torch", "pandas", "pyarrow", "scipy", "lancedb", "tantivy", "fastembed", "onnxruntime", "numpy"}
-HEAVY |= {"openai", "anthropic"}
+HEAVY |= {"openai", "anthropic", "polars", "jinja2", "rich", "IPython"}
 
 
 def modules_after(statement):

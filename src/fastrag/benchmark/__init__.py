@@ -29,6 +29,7 @@ from fastrag.benchmark.ranking import best, rank
 from fastrag.benchmark.ranking_records import RankedResult, Ranking
 from fastrag.benchmark.reasons import explain_missing
 from fastrag.benchmark.report.html.report_file import write_report
+from fastrag.benchmark.report.notebook.plot import Plot, plot
 from fastrag.benchmark.results import BenchmarkResult, SampleResult, StatusCounts
 from fastrag.benchmark.run import RunProgress
 from fastrag.benchmark.running_means import RunningMean
@@ -63,6 +64,7 @@ __all__ = [
     "Outcome",
     "Outcomes",
     "Pairing",
+    "Plot",
     "QueryOutcome",
     "QuestionChange",
     "RankedResult",
@@ -84,6 +86,7 @@ __all__ = [
     "describe",
     "detectable_difference",
     "explain_missing",
+    "plot",
     "question_changes",
     "question_groups",
     "questions_needed",
