@@ -5,13 +5,14 @@ import io
 import shutil
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from fastrag import LocalEmbedder
-from fastrag.benchmark import BenchmarkResult
+from fastrag.benchmark import BenchmarkResult, read_samples
 from fastrag.demo import samples
 from fastrag.demo.run import run_demo
 from fastrag.embedding import default_model_dir
@@ -44,6 +45,12 @@ async def test_the_demonstration_twice(tmp_path, monkeypatch):
         assert result.summary["ndcg@10"].count == sum(bool(sample.relevant_ids) for sample in samples())
         assert result.summary["ndcg@10"].mean > 0.5
     assert results[-1].summary["token_f1"].mean > 0.1
+    assert len(read_samples(tmp_path / "questions.jsonl")) == len(samples())
+    if (files("fastrag.benchmark.report.html") / "static" / "report.js").is_file():
+        assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+        assert f"  {tmp_path / 'report.html'}\n" in text
+    else:
+        assert "There is no report to open in a browser: " in text
     assert "\nbest by ndcg@10: " in text
     assert max(map(len, text.splitlines())) <= 80 + len(str(tmp_path))
 

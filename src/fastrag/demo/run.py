@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastrag.benchmark import Benchmark, BenchmarkResult, Metric, rank
+from fastrag.benchmark import Benchmark, BenchmarkResult, Metric, rank, write_samples
 from fastrag.benchmark.journal import journal_path
 from fastrag.benchmark.metrics import MRR, NDCG, HitRateAtK, LatencyMs, RecallAtK, TokenF1
+from fastrag.benchmark.outcome_file import outcomes_path
 from fastrag.benchmark.report.ranking_text import verdict_lines
 from fastrag.benchmark.report.tables import print_line
 from fastrag.benchmark.report.terminal import print_results
 from fastrag.demo.corpus import documents, samples
 from fastrag.embedding import LocalEmbedder
+from fastrag.errors import ConfigurationError
 from fastrag.ingest import CharacterChunker, ingest
 from fastrag.llm import ExtractiveLLM
 from fastrag.query import QueryEngine
@@ -28,7 +30,7 @@ HEADLINE = "ndcg@10"
 async def run_demo(
     folder: Path, *, model_dir: Path | None, console: Console, language_model: bool = False
 ) -> list[BenchmarkResult]:
-    """Run the demonstration and save its results in ``folder/results``.
+    """Run the demonstration, save its results in ``folder/results``, and show them in ``folder/report.html``.
 
     The index in ``folder/index`` is reused: a second run embeds nothing again unless the corpus has changed.
 
@@ -60,6 +62,7 @@ async def run_demo(
         hybrid = HybridRetriever.of(store, embedder, k=10)
         results = await _benchmark(store, embedder, hybrid, folder / "results")
         _print(results, folder / "results", console)
+        _write_report(results, folder, console)
         if language_model:
             from fastrag.demo.language_model import ask_language_model
 
@@ -80,6 +83,25 @@ def _print(results: list[BenchmarkResult], folder: Path, console: Console) -> No
     console.print(f"  fastrag show {folder}", markup=False, soft_wrap=True)
 
 
+def _write_report(results: list[BenchmarkResult], folder: Path, console: Console) -> None:
+    from fastrag.benchmark.report.html.data import ReportData
+    from fastrag.benchmark.report.html.page import write_report
+    from fastrag.benchmark.report.html.runs import reported_run
+
+    # For `fastrag report --samples`, too.
+    write_samples(folder / "questions.jsonl", samples())
+    runs = [reported_run(folder / "results" / f"{result.name}.json") for result in results]
+    data = ReportData(runs, samples=samples(), title="Four pipelines over Python's language reference")
+    try:
+        write_report(data, folder / "report.html")
+    except ConfigurationError as error:
+        # Most likely a clone on a machine without Node.js, where nothing else is missing.
+        console.print(f"There is no report to open in a browser: {error}", markup=False, soft_wrap=True)
+    else:
+        console.print("The distributions behind these numbers, and every question, are in a page for your browser:")
+        console.print(f"  {folder / 'report.html'}", markup=False, soft_wrap=True)
+
+
 async def _benchmark(
     store: LanceStore, embedder: LocalEmbedder, hybrid: HybridRetriever, results_folder: Path
 ) -> list[BenchmarkResult]:
@@ -95,7 +117,10 @@ async def _benchmark(
         benchmark = Benchmark(pipeline, samples(), _metrics(pipeline), concurrency=1, timeout_s=30)
         path = results_folder / f"{name}.json"
         # A demonstration that was broken off left a journal: it goes on from there.
-        results.append(await benchmark.run(name, path=path, resume=journal_path(path).exists(), progress=True))
+        resume = journal_path(path).exists()
+        if not resume:
+            outcomes_path(path).unlink(missing_ok=True)  # of the last time, which are no loss
+        results.append(await benchmark.run(name, path=path, resume=resume, keep_outcomes=True, progress=True))
     return results
 
 
