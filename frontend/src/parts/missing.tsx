@@ -13,6 +13,7 @@ const REASONS: Record<string, [name: string, meaning: string]> = {
     "judge not readable",
     "The judge's reply did not fit what it was asked for, and neither did the next.",
   ],
+  others: ["other failures", "What was too seldom to be shown by itself."],
   unknown: ["unknown", "No reason was recorded."],
   not_applicable: [
     "not applicable",

@@ -95,6 +95,8 @@ function RankingTable({ ranking, metric }: { ranking: Ranking; metric: Metric })
   const { format } = metric;
   const withBounds = entries.some(({ coverage }) => lacks(coverage));
   const withBeaten = entries.some((entry) => entry.beaten_by.length > 0);
+  const withReasons = entries.some((entry) => entry.reason !== null);
+  const withRemarks = withBeaten || withReasons;
   return (
     <>
       <Scroll label="Runs in rank order">
@@ -105,7 +107,7 @@ function RankingTable({ ranking, metric }: { ranking: Ranking; metric: Metric })
               ...numbers("Rank"),
               words("Run"),
               ...numbers("Mean", "95 % interval", "Coverage", ...(withBounds ? ["Worst..best"] : [])),
-              ...(withBeaten ? [words("Beaten by")] : []),
+              ...(withRemarks ? [words(withBeaten ? "Beaten by" : "Why no rank")] : []),
             ]}
           />
           <tbody>
@@ -114,11 +116,6 @@ function RankingTable({ ranking, metric }: { ranking: Ranking; metric: Metric })
                 <td class="number">{place(entry, entries)}</td>
                 <th scope="row">
                   <RunName run={entry.run} />
-                  {entry.reason !== null && (
-                    <span class="doubt remark">
-                      no rank: <Name text={entry.reason} />
-                    </span>
-                  )}
                 </th>
                 <td class="number mean">{number(entry.mean, format)}</td>
                 <td class="number">{span(entry.interval, format)}</td>
@@ -126,8 +123,13 @@ function RankingTable({ ranking, metric }: { ranking: Ranking; metric: Metric })
                   <CoverageShare coverage={entry.coverage} />
                 </td>
                 {withBounds && <td class="number">{lacks(entry.coverage) && bounds(entry.bounds, format)}</td>}
-                {withBeaten && (
+                {withRemarks && (
                   <td class="words">
+                    {entry.reason !== null && (
+                      <span class="doubt">
+                        no rank: <Name text={entry.reason} />
+                      </span>
+                    )}
                     {entry.beaten_by.map((name, i) => (
                       <Fragment key={name}>
                         {i > 0 && ", "}

@@ -31,7 +31,7 @@ export function isLogarithmic({ bins }: Metric): boolean {
   const [first, second] = bins;
   const [last, before] = [bins.at(-1), bins.at(-2)];
   if (first === undefined || second === undefined || last === undefined || before === undefined) return false;
-  return first > 0 && last - before > 2 * (second - first);
+  return first > 0 && last - before > 1.5 * (second - first);
 }
 
 /** For the `x` of a chart of the metric's scores. */
