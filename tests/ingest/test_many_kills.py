@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import random
 import runpy
 import signal
-import subprocess
 import sys
 import time
 from collections import defaultdict
@@ -23,6 +21,8 @@ from fastrag.embedding.base import Vector
 from fastrag.store.base import VectorStore
 from fastrag.store.opening import open_store
 from fastrag.testing.embedder import hash_vector
+
+from ..forking import Forks
 
 KILLS = 20
 CHILD = Path(__file__).with_name("ingest_until_killed.py")
@@ -68,39 +68,54 @@ def postgres() -> Iterator[str]:
         yield f"postgresql://postgres@/postgres?host={quote(str(server.home), safe='')}"
 
 
-@pytest.fixture(params=["lance", "milvus_file", "milvus_server", "postgres"])
-def url(request: pytest.FixtureRequest) -> str:
+# What takes longest in importing each engine, and has no threads.
+IMPORTS = {
+    "lance": ["fastrag.store.lance.store", "lance_namespace", "pandas"],
+    "milvus_file": ["fastrag.store.milvus.store", "pandas"],
+    "milvus_server": ["fastrag.store.milvus.store", "pandas"],
+    "postgres": ["fastrag.store.postgres.store", "psycopg"],
+}
+
+
+@pytest.fixture(params=IMPORTS)
+def engine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def url(request: pytest.FixtureRequest, engine: str) -> str:
     """Where the store is; another namespace there is for one that nobody kills."""
-    if not request.param.startswith("lance") and sys.platform != "linux":
+    if engine != "lance" and sys.platform != "linux":
         pytest.skip("the servers' packages are for Linux")
-    found: str = request.getfixturevalue(request.param)
+    found: str = request.getfixturevalue(engine)
     return found
 
 
-def ingest_and_kill(url: str, turn: int, randomly: random.Random) -> tuple[set[str], bool]:
+@pytest.fixture
+def forks(engine: str, url: str) -> Iterator[Forks]:
+    with Forks(CHILD, "fastrag.ingest", "fastrag.testing", *IMPORTS[engine], environment={child["URL"]: url}) as forks:
+        yield forks
+
+
+def ingest_and_kill(forks: Forks, turn: int, randomly: random.Random) -> tuple[set[str], bool]:
     """The Documents that were finished before the kill, and whether the ingest was through by then."""
     finished: set[str] = set()
     done = False
     # Killed after so many lines, and a moment.
     lines, moment_s = randomly.choice([1, randomly.randint(1, child["DOCUMENTS"])]), randomly.uniform(0, 0.1)
-    with subprocess.Popen(
-        [sys.executable, str(CHILD), str(turn)],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, child["URL"]: url},
-    ) as process:
-        assert process.stdout is not None
-        for number, line in enumerate(process.stdout, start=1):
-            if not line.endswith("\n"):
-                break  # killed in the middle of it
-            word, _, id = line.strip().partition(" ")
-            done = done or word == "done"
-            if word == "finished":
-                finished.add(id)
-            if number == lines:
-                time.sleep(moment_s)
-                process.kill()
-    assert process.returncode == -signal.SIGKILL
+    process = forks.start(turn)
+    for number, line in enumerate(process.stdout, start=1):
+        if not line.endswith("\n"):
+            break  # killed in the middle of it
+        word, _, id = line.strip().partition(" ")
+        done = done or word == "done"
+        if word == "finished":
+            finished.add(id)
+        if number == lines:
+            time.sleep(moment_s)
+            process.kill()
+    _, code = process.communicate()
+    assert code == -signal.SIGKILL
     return finished, done
 
 
@@ -134,12 +149,14 @@ def check_document(number: int, versions: dict[str, list[Document]], sure: int, 
         assert complete[0] >= sure
 
 
-async def test_nothing_that_was_finished_is_lost_and_nothing_half_written_passes_for_whole(url: str) -> None:
+async def test_nothing_that_was_finished_is_lost_and_nothing_half_written_passes_for_whole(
+    forks: Forks, url: str
+) -> None:
     randomly = random.Random(20)
     sure: dict[int, int] = {}
     through = 0
     for turn in range(KILLS):
-        finished, done = ingest_and_kill(url, turn, randomly)
+        finished, done = ingest_and_kill(forks, turn, randomly)
         through += done
         store = open_store(url)
         chunks, vectors = await contents(store)

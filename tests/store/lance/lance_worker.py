@@ -43,7 +43,6 @@ async def tidy_until_killed(folder, name):
     tidy_at_every_write()
     store = LanceStore(folder, index_from=15)
     await store.bind("embedder", 16)
-    sys.stdin.readline()
     for number in itertools.count():
         documents, vectors = batch(name, number)
         latest = Document("latest", f"latest {name} {number}", metadata={"n": int(name) * 1000 + number})

@@ -6,7 +6,6 @@ import random
 import runpy
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -14,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from fastrag.store import Eq, Exists, LanceStore
+
+from ...forking import Forks
 
 KILLS = 20
 WORKER = Path(__file__).with_name("lance_worker.py")
@@ -25,19 +26,21 @@ pytestmark = [
 ]
 
 
-def start(task, folder, turn):
-    command = [sys.executable, str(WORKER), task, str(folder), str(turn)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+@pytest.fixture
+def start():
+    """``start(task, folder, turn)``: a process of its own that does it."""
+    # Most of what takes long in importing LanceDB.
+    with Forks(WORKER, "fastrag.store.lance.store", "lance_namespace", "pandas") as forks:
+        yield forks.start
 
 
 def killed(process, randomly):
     """What ``process`` says until it is killed, at some moment after some lines."""
-    process.stdin.write("go\n")
-    process.stdin.flush()
     lines = [process.stdout.readline() for _ in range(randomly.randint(1, 6))]
     time.sleep(randomly.uniform(0, 0.2))
-    process.send_signal(signal.SIGKILL)
-    out, _ = process.communicate()
+    process.kill()
+    out, code = process.communicate()
+    assert code == -signal.SIGKILL
     return [line.split() for line in [*lines, *out.splitlines()]]
 
 
@@ -67,18 +70,13 @@ async def check(folder, written, removed, turn):
     await store.close()
 
 
-def test_writers_killed_while_they_write_and_index_lose_nothing(tmp_path):
+def test_writers_killed_while_they_write_and_index_lose_nothing(start, tmp_path):
     randomly = random.Random(20)
     written, removed = set(), set()
-    process = start("tidy_until_killed", tmp_path, 0)
     for turn in range(KILLS):
-        following = start("tidy_until_killed", tmp_path, turn + 1)
-        for sign, batch in killed(process, randomly):
+        for sign, batch in killed(start("tidy_until_killed", tmp_path, turn), randomly):
             (written if sign == "+" else removed).add(batch)
         asyncio.run(check(tmp_path, written, removed, turn))
-        process = following
-    process.kill()
-    process.communicate()
     assert len(written) > KILLS
 
     async def finish():
@@ -115,12 +113,12 @@ def small_disk(tmp_path):
         subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
-def test_a_full_disk_stops_writing_only(small_disk):
+def test_a_full_disk_stops_writing_only(start, small_disk):
     place, enlarge = small_disk
     folder = place / "store"
     process = start("write_until_refused", folder, 0)
-    out, _ = process.communicate("go\n")
-    assert process.returncode == 0
+    out, code = process.communicate()
+    assert code == 0
     *lines, refusal = out.splitlines()
     assert "No space left" in refusal
     written = {line.split()[1] for line in lines}
@@ -128,8 +126,7 @@ def test_a_full_disk_stops_writing_only(small_disk):
     asyncio.run(check(folder, written, set(), 0))
 
     assert enlarge().returncode == 0
-    process = start("tidy_until_killed", folder, 1)
-    for sign, batch in killed(process, random.Random(1)):
+    for sign, batch in killed(start("tidy_until_killed", folder, 1), random.Random(1)):
         if sign == "+":
             written.add(batch)
         else:
