@@ -52,7 +52,7 @@ const ROW_PX = 34;
 const TALL_ROW_PX = 60;
 export const NARROW = "(max-width: 44rem)";
 /** Rows drawn beyond both ends of the view, so that scrolling meets none that is not there yet. */
-const MARGIN_ROWS = 12;
+const MARGIN_ROWS = 8;
 const PRINTED_ROWS = 200;
 
 function compareKeys(a: Num | string, b: Num | string): number {
