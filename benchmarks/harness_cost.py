@@ -64,11 +64,16 @@ async def harness(
     return [list(sample.scores.values()) for sample in result.samples]
 
 
+class Tty(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
 async def shown(samples: list[EvalSample], *, on_terminal: bool) -> list[list[float | None]]:
     kept = os.environ.copy()
-    os.environ |= {"FORCE_COLOR": "1", "TERM": "xterm", "CI": ""} if on_terminal else {"CI": "true"}
+    os.environ |= {"TERM": "xterm", "CI": "" if on_terminal else "true"}
     try:
-        with contextlib.redirect_stderr(io.StringIO()):
+        with contextlib.redirect_stderr(Tty()):
             return await harness(samples, progress=True)
     finally:
         os.environ.clear()

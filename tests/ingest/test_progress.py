@@ -22,14 +22,24 @@ async def test_lines_where_nobody_watches(capsys: pytest.CaptureFixture[str]) ->
 
 
 async def test_a_bar_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("CI", raising=False)
+    for variable in ("CI", "NO_COLOR"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     await ingest(DOCUMENTS, store=InMemoryStore(), progress=True)
     out, err = capsys.readouterr()
     assert out == ""
     assert "5/5" in err
     assert "━" in err
+
+
+async def test_colours_make_no_terminal_of_a_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("CI", raising=False)
+    await ingest(DOCUMENTS, store=InMemoryStore(), progress=True)
+    assert "\x1b[?25l" not in capsys.readouterr().err
 
 
 def test_lines_come_at_intervals_and_at_the_end(

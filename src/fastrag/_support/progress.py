@@ -43,7 +43,10 @@ def is_watched(console: Console) -> bool:
     Logs of CI are read later, even where they come through something that calls itself a terminal; so does what a cell
     of a notebook prints, which does not understand all that a terminal does.
     """
-    return console.is_interactive and not is_notebook() and os.environ.get("CI", "").lower() in ("", "0", "false")
+    if is_notebook() or os.environ.get("CI", "").lower() not in ("", "0", "false"):
+        return False
+    # Rich takes FORCE_COLOR for a terminal; a file that is to have colours is still a file.
+    return console.is_interactive and console.file.isatty()
 
 
 def is_notebook() -> bool:

@@ -205,7 +205,7 @@ def test_in_json_it_is_as_it_was(make_result, name):
 @pytest.mark.parametrize("on_terminal", [False, True])
 @pytest.mark.parametrize("name", [":tada:", "[red]x[/red]", "\x1b]0;title\x07", "\u202egnp.exe"])
 def test_in_a_run_s_progress(name, on_terminal, capsys, monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR" if on_terminal else "UNUSED", "1")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: on_terminal)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("CI", raising=False)
     with run_display(name, 1) as on_progress:

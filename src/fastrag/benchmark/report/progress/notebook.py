@@ -28,7 +28,7 @@ class Cell:
 
     def draw(self, view: View) -> None:
         """Replace what the output shows, if there is something new."""
-        # A notebook keeps every update until it is saved.
+        # Every update goes to the browser, however often the run has nothing new to tell.
         if view != self._shown and self._handle is not None:
             self._handle.update(_bundle(view), raw=True)
             self._shown = view
