@@ -18,10 +18,11 @@ from fastrag.benchmark.paired_tests import (
     sign_flip_test,
 )
 from fastrag.benchmark.pairing import (
-    PairedSamples,
+    PairedQuestions,
     PairedScores,
+    Questions,
     coverage_of,
-    pair_samples,
+    pair_questions,
     pair_scores,
 )
 from fastrag.benchmark.planning import detectable_difference
@@ -93,15 +94,20 @@ def compare_families(
     runs: Sequence[tuple[BenchmarkResult, Sequence[BenchmarkResult]]], settings: Settings
 ) -> list[Comparison]:
     """One comparison of each baseline with its candidates, adjusted for all of them together."""
-    paired = [[pair_samples(baseline, candidate) for candidate in candidates] for baseline, candidates in runs]
+    distinct = {id(run): run for baseline, candidates in runs for run in (baseline, *candidates)}
+    questions = {of_run: Questions(run) for of_run, run in distinct.items()}
+    paired = [
+        [pair_questions(questions[id(baseline)], questions[id(candidate)]) for candidate in candidates]
+        for baseline, candidates in runs
+    ]
     begun = [
         [
-            _Pair(baseline, candidate, samples, name, settings).begin()
+            _Pair(pair, name, settings).begin()
             for name in settings.metrics
-            for candidate, samples in zip(candidates, pairs, strict=True)
-            if name in candidate.summary
+            for pair in pairs
+            if name in pair.second.result.summary
         ]
-        for (baseline, candidates), pairs in zip(runs, paired, strict=True)
+        for pairs in paired
     ]
     family = Family([one.evidence for tests in begun for one in tests], settings.alpha)
     positions = iter(range(family.size))
@@ -111,7 +117,7 @@ def compare_families(
             candidates=tuple(candidate.name for candidate in candidates),
             metrics=tuple(settings.metrics),
             comparisons=tuple(one.finish(family, next(positions)) for one in tests),
-            pairings=tuple(samples.pairing for samples in pairs),
+            pairings=tuple(pair.pairing for pair in pairs),
             not_compared=settings.not_compared,
             alpha=settings.alpha,
             level=1 - settings.alpha,
@@ -128,11 +134,17 @@ def compare_families(
 class _Pair:
     """One candidate and one metric, before anything is computed."""
 
-    baseline: BenchmarkResult
-    candidate: BenchmarkResult
-    samples: PairedSamples
+    questions: PairedQuestions
     metric: str
     settings: Settings
+
+    @property
+    def baseline(self) -> BenchmarkResult:
+        return self.questions.first.result
+
+    @property
+    def candidate(self) -> BenchmarkResult:
+        return self.questions.second.result
 
     @property
     def higher(self) -> bool:
@@ -144,7 +156,7 @@ class _Pair:
 
     def begin(self) -> _Tested:
         settings = self.settings
-        scores = pair_scores(self.samples, self.metric, settings.ranges[self.metric])
+        scores = pair_scores(self.questions, self.metric, settings.ranges[self.metric])
         test = paired_test(scores.first, scores.second, level=1 - settings.alpha)
         evidence = Evidence.of(
             scores,
@@ -213,7 +225,7 @@ class _Tested:
 
     def _asked_too_few(self) -> str | None:
         """Why the candidate's run is no answer to the baseline's: it left out questions that the baseline was asked."""
-        pairing = self.pair.samples.pairing
+        pairing = self.pair.questions.pairing
         if pairing.share >= self.pair.settings.min_coverage:
             return None
         asked = pairing.pairs + len(pairing.only_in_baseline)

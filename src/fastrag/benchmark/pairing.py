@@ -60,12 +60,6 @@ def scores_by_question(result: BenchmarkResult, metric: str) -> dict[str, list[f
     return found
 
 
-def full_means(result: BenchmarkResult, metric: str) -> dict[str, float]:
-    """Each question measured in full, at every occurrence, with the mean of its scores."""
-    sides = {question: Side.of(samples, metric) for question, samples in by_question(result.samples).items()}
-    return {question: side.mean for question, side in sides.items() if not side.missing}
-
-
 def coverage_of(result: BenchmarkResult, metric: str) -> Coverage:
     """How much of the run was measured with ``metric``, and why the rest was not.
 
@@ -105,83 +99,6 @@ def mean_bounds(result: BenchmarkResult, metric: str, score_range: Range | None,
 
 
 @dataclass(frozen=True, slots=True)
-class PairedSamples:
-    """Samples of two results that belong together, question by question."""
-
-    questions: dict[str, tuple[list[SampleResult], list[SampleResult]]]
-    pairing: Pairing
-
-
-def pair_samples(baseline: BenchmarkResult, candidate: BenchmarkResult) -> PairedSamples:
-    """Pair by question. Where one has a question more often than the other, its further occurrences are left over."""
-    first, second = by_question(baseline.samples), by_question(candidate.samples)
-    questions = {question: (samples, second[question]) for question, samples in first.items() if question in second}
-    pairs = sum(min(map(len, sides)) for sides in questions.values())
-    pairing = Pairing(candidate.name, pairs, _left_over(first, second), _left_over(second, first))
-    return PairedSamples(questions, pairing)
-
-
-def _left_over(
-    own: Mapping[str, Sequence[SampleResult]], other: Mapping[str, Sequence[SampleResult]]
-) -> tuple[str, ...]:
-    return tuple(
-        question if occurrence == 1 else f"{question} (occurrence {occurrence})"
-        for question, samples in own.items()
-        for occurrence in range(1 + len(other.get(question, ())), len(samples) + 1)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class PairedScores:
-    """One metric's scores, question by question.
-
-    Attributes:
-        questions: Those that both results measured in full, in the baseline's order.
-        first: The baseline's mean score of each.
-        second: The candidate's.
-        lost: Questions that the baseline measured in full and the candidate failed on at least once; each with the
-            lowest and highest difference, candidate minus baseline, that there can be.
-        gained: The same with the sides changed.
-        unknown: All questions that either failed on: besides these, what both failed on at least once.
-    """
-
-    questions: tuple[str, ...]
-    first: tuple[float, ...]
-    second: tuple[float, ...]
-    lost: dict[str, tuple[float, float]]
-    gained: dict[str, tuple[float, float]]
-    unknown: dict[str, tuple[float, float]]
-
-
-def pair_scores(paired: PairedSamples, metric: str, score_range: Range | None) -> PairedScores:
-    """The scores of ``metric`` that the pairs have."""
-    low, high = score_range or (-math.inf, math.inf)
-    complete: dict[str, tuple[float, float]] = {}
-    lost, gained, unknown = {}, {}, {}
-    for question, (firsts, seconds) in paired.questions.items():
-        a, b = Side.of(firsts, metric), Side.of(seconds, metric)
-        if not a.missing and not b.missing:
-            complete[question] = a.mean, b.mean
-            continue
-        if all(is_not_applicable(sample, metric) for sample in (*firsts, *seconds)):
-            continue
-        (a_low, a_high), (b_low, b_high) = a.between(low, high), b.between(low, high)
-        unknown[question] = b_low - a_high, b_high - a_low
-        if not a.missing:
-            lost[question] = unknown[question]
-        elif not b.missing:
-            gained[question] = unknown[question]
-    return PairedScores(
-        tuple(complete),
-        tuple(a for a, _ in complete.values()),
-        tuple(b for _, b in complete.values()),
-        lost,
-        gained,
-        unknown,
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class Side:
     """The occurrences of one question in one result."""
 
@@ -217,3 +134,120 @@ class Side:
     def between(self, low: float, high: float) -> tuple[float, float]:
         """The lowest and highest mean that there can be."""
         return self.at(low), self.at(high)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one result says by one metric, question by question.
+
+    Attributes:
+        full: Each question measured in full, at every occurrence, with the mean of its scores.
+        rest: The others.
+    """
+
+    full: dict[str, float]
+    rest: dict[str, Side]
+
+    def between(self, question: str, low: float, high: float) -> tuple[float, float]:
+        """The lowest and highest mean that there can be."""
+        mean = self.full.get(question)
+        return self.rest[question].between(low, high) if mean is None else (mean, mean)
+
+
+class Questions:
+    """The questions of one result, grouped and measured once, however many others it is paired with."""
+
+    def __init__(self, result: BenchmarkResult) -> None:
+        self.result = result
+        self.samples = by_question(result.samples)
+        self._measured: dict[str, Measured] = {}
+
+    def measured(self, metric: str) -> Measured:
+        """What they say by ``metric``.
+
+        Raises:
+            ConfigurationError: A score is so large that its square is beyond every float.
+        """
+        if metric not in self._measured:
+            full, rest = {}, {}
+            for question, samples in self.samples.items():
+                side = Side.of(samples, metric)
+                if side.missing:
+                    rest[question] = side
+                else:
+                    full[question] = side.mean
+            self._measured[metric] = Measured(full, rest)
+        return self._measured[metric]
+
+
+@dataclass(frozen=True, slots=True)
+class PairedQuestions:
+    """The questions that two results share, in the order of the first."""
+
+    first: Questions
+    second: Questions
+    shared: list[str]
+    pairing: Pairing
+
+
+def pair_questions(baseline: Questions, candidate: Questions) -> PairedQuestions:
+    """Pair by question. Where one has a question more often than the other, its further occurrences are left over."""
+    first, second = baseline.samples, candidate.samples
+    shared = [question for question in first if question in second]
+    left_over = _left_over(first, second)
+    pairs = len(baseline.result.samples) - len(left_over)
+    pairing = Pairing(candidate.result.name, pairs, left_over, _left_over(second, first))
+    return PairedQuestions(baseline, candidate, shared, pairing)
+
+
+def _left_over(
+    own: Mapping[str, Sequence[SampleResult]], other: Mapping[str, Sequence[SampleResult]]
+) -> tuple[str, ...]:
+    return tuple(
+        question if occurrence == 1 else f"{question} (occurrence {occurrence})"
+        for question, samples in own.items()
+        if len(samples) > (paired := len(other.get(question, ())))
+        for occurrence in range(1 + paired, len(samples) + 1)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PairedScores:
+    """One metric's scores, question by question.
+
+    Attributes:
+        questions: Those that both results measured in full, in the baseline's order.
+        first: The baseline's mean score of each.
+        second: The candidate's.
+        lost: Questions that the baseline measured in full and the candidate failed on at least once; each with the
+            lowest and highest difference, candidate minus baseline, that there can be.
+        gained: The same with the sides changed.
+        unknown: All questions that either failed on: besides these, what both failed on at least once.
+    """
+
+    questions: tuple[str, ...]
+    first: tuple[float, ...]
+    second: tuple[float, ...]
+    lost: dict[str, tuple[float, float]]
+    gained: dict[str, tuple[float, float]]
+    unknown: dict[str, tuple[float, float]]
+
+
+def pair_scores(paired: PairedQuestions, metric: str, score_range: Range | None) -> PairedScores:
+    """The scores of ``metric`` that the pairs have."""
+    low, high = score_range or (-math.inf, math.inf)
+    lost, gained, unknown = {}, {}, {}
+    first, second = paired.first.measured(metric), paired.second.measured(metric)
+    for question in (one for one in paired.shared if one in first.rest or one in second.rest):
+        samples = (*paired.first.samples[question], *paired.second.samples[question])
+        if all(is_not_applicable(sample, metric) for sample in samples):
+            continue
+        (a_low, a_high), (b_low, b_high) = first.between(question, low, high), second.between(question, low, high)
+        unknown[question] = b_low - a_high, b_high - a_low
+        if question in first.full:
+            lost[question] = unknown[question]
+        elif question in second.full:
+            gained[question] = unknown[question]
+    complete = tuple(question for question in paired.shared if question in first.full and question in second.full)
+    before, after = (tuple(map(one.full.__getitem__, complete)) for one in (first, second))
+    return PairedScores(complete, before, after, lost, gained, unknown)

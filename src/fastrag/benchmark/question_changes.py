@@ -9,7 +9,7 @@ from typing import Literal
 
 from fastrag._support.checks import require_number
 from fastrag.benchmark.arguments import require_metric, require_samples
-from fastrag.benchmark.pairing import agreed_direction, measured_score, pair_samples, scores_by_question
+from fastrag.benchmark.pairing import agreed_direction, by_question, measured_score, scores_by_question
 from fastrag.benchmark.results import BenchmarkResult, SampleResult
 from fastrag.benchmark.statistics import mean_of
 
@@ -86,9 +86,12 @@ def question_changes(
     ['fixed', 'unchanged', 'broken']
     """
     higher = _checked([baseline, candidate], metric, passing, tolerance)
+    asked_again = by_question(candidate.samples)
     found = []
-    for question, sides in pair_samples(baseline, candidate).questions.items():
-        before, after = (_scores(samples, metric) for samples in sides)
+    for question, samples in by_question(baseline.samples).items():
+        if question not in asked_again:
+            continue
+        before, after = _scores(samples, metric), _scores(asked_again[question], metric)
         first, second = (mean_of(scores) if scores else None for scores in (before, after))
         change: Change
         if first is None or second is None:

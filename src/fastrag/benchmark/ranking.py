@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from fastrag._support.checks import require_text
@@ -13,13 +13,13 @@ from fastrag.benchmark.comparison_records import Coverage
 from fastrag.benchmark.metric_ranges import Range, range_of
 from fastrag.benchmark.paired_tests import paired_test
 from fastrag.benchmark.pairing import (
+    Measured,
+    Questions,
     agreed_direction,
-    by_question,
     coverage_of,
-    full_means,
     mean_bounds,
     measured_score,
-    pair_samples,
+    pair_questions,
     pair_scores,
     scores_by_question,
 )
@@ -77,17 +77,17 @@ def rank(
         )
         for result, one in zip(having, scores, strict=True)
     ]
-    qualified = [entry for entry in entries if entry.reason is None]
-    common = _common([entry.result for entry in qualified], metric)
-    qualified = [_with_mean(entry, metric, common) for entry in qualified]
+    qualified = [_Contender(entry, Questions(entry.result), metric) for entry in entries if entry.reason is None]
+    common = _common(qualified, [one for entry, one in zip(entries, scores, strict=True) if entry.reason is None])
+    qualified = [replace(one, entry=_with_mean(one, common)) for one in qualified]
     worst = (known_range or (-math.inf, math.inf))[0 if higher else 1]
-    qualified.sort(key=lambda entry: _place(entry, metric, higher, worst, has_samples=common is not None))
+    qualified.sort(key=lambda one: _place(one, higher, worst, has_samples=common is not None))
     beaten_by: list[list[str]] = [[] for _ in qualified]
     if common is not None:
-        beaten_by = _beaten_by(qualified, metric, higher, known_range, alpha, len(having))
+        beaten_by = _beaten_by(qualified, higher, known_range, alpha, len(having))
     ranked = [
-        replace(entry, rank=1 + len(names), beaten_by=tuple(sorted(names)))
-        for entry, names in zip(qualified, beaten_by, strict=True)
+        replace(one.entry, rank=1 + len(names), beaten_by=tuple(sorted(names)))
+        for one, names in zip(qualified, beaten_by, strict=True)
     ]
     ranked.sort(key=lambda entry: entry.rank or 0)
     left_out = sorted((entry for entry in entries if entry.reason is not None), key=lambda one: _identity(one.result))
@@ -118,6 +118,19 @@ def best(results: Iterable[BenchmarkResult], metric: str, *, min_coverage: float
     return rank(results, metric, min_coverage=min_coverage).winner
 
 
+@dataclass(frozen=True, slots=True)
+class _Contender:
+    """A result that qualifies, with what it says question by question."""
+
+    entry: RankedResult
+    questions: Questions
+    metric: str
+
+    @property
+    def measured(self) -> Measured:
+        return self.questions.measured(self.metric)
+
+
 def _checked(
     results: Iterable[BenchmarkResult], metric: str, min_coverage: float, alpha: float
 ) -> list[BenchmarkResult]:
@@ -145,19 +158,18 @@ def _why_not(coverage: Coverage, measured: int, asked: int, min_coverage: float)
     return None
 
 
-def _place(
-    entry: RankedResult, metric: str, higher: bool, worst: float, *, has_samples: bool
-) -> tuple[float | str, ...]:
+def _place(one: _Contender, higher: bool, worst: float, *, has_samples: bool) -> tuple[float | str, ...]:
     """What results stand by, lowest first: so that a failure more never moves one up, nor another down."""
+    entry = one.entry
     mean = entry.mean or 0.0
     by_mean = -mean if higher else mean
     identity = _identity(entry.result)
     if not has_samples:
         share = entry.coverage.share or 0.0
         return (-share * abs(mean - worst), -share, *identity) if math.isfinite(worst) else (-share, by_mean, *identity)
-    measured = len(full_means(entry.result, metric))
+    measured = len(one.measured.full)
     if math.isfinite(worst):
-        return (-_above_worst(entry.result, metric, worst), -measured, *identity)
+        return (-_above_worst(one, worst), -measured, *identity)
     return (-measured, by_mean, *identity)
 
 
@@ -165,56 +177,59 @@ def _identity(result: BenchmarkResult) -> tuple[str, str]:
     return result.name, result.created_at.isoformat()
 
 
-def _above_worst(result: BenchmarkResult, metric: str, worst: float) -> float:
+def _above_worst(one: _Contender, worst: float) -> float:
     """How far the questions are from the worst, all together: nothing is added by one that failed or was not asked."""
     found = []
-    for samples in by_question(result.samples).values():
-        scores = (measured_score(sample, metric) for sample in samples)
+    for samples in one.questions.samples.values():
+        scores = (measured_score(sample, one.metric) for sample in samples)
         above = math.fsum(abs(score - worst) for score in scores if score is not None)
-        found.append(above / max(1, sum(not is_not_applicable(sample, metric) for sample in samples)))
+        found.append(above / max(1, sum(not is_not_applicable(sample, one.metric) for sample in samples)))
     return math.fsum(found)
 
 
-def _common(results: Sequence[BenchmarkResult], metric: str) -> list[str] | None:
+def _common(contenders: Sequence[_Contender], scores: Sequence[Mapping[str, list[float]]]) -> list[str] | None:
     """The questions all measured in full; None where there is no result, or one has no samples."""
-    scores = [scores_by_question(result, metric) for result in results]
-    if not results or not all(scores):
+    if not contenders or not all(scores):
         return None
     if not set(scores[0]).intersection(*scores[1:]):
         counts = ", ".join(
-            f"{result.name}: {sum(map(len, one.values()))}" for result, one in zip(results, scores, strict=True)
+            f"{contender.entry.result.name}: {sum(map(len, one.values()))}"
+            for contender, one in zip(contenders, scores, strict=True)
         )
         raise ConfigurationError(
-            f"no question was measured with {metric} by all results, so they cannot be compared (measured: {counts})"
+            f"no question was measured with {contenders[0].metric} by all results, so they cannot be compared "
+            f"(measured: {counts})"
         )
-    full = [full_means(result, metric) for result in results]
+    full = [contender.measured.full for contender in contenders]
     return [question for question in full[0] if all(question in means for means in full)]
 
 
-def _with_mean(entry: RankedResult, metric: str, common: Sequence[str] | None) -> RankedResult:
+def _with_mean(one: _Contender, common: Sequence[str] | None) -> RankedResult:
+    entry = one.entry
     if common is None:
-        return replace(entry, mean=entry.result.summary[metric].mean)
-    means = full_means(entry.result, metric)
+        return replace(entry, mean=entry.result.summary[one.metric].mean)
+    means = one.measured.full
     values = [means[question] for question in common]
     return replace(entry, mean=mean_of(values), interval=interval_of(values)) if values else entry
 
 
 def _beaten_by(
-    entries: Sequence[RankedResult], metric: str, higher: bool, score_range: Range | None, alpha: float, results: int
+    contenders: Sequence[_Contender], higher: bool, score_range: Range | None, alpha: float, results: int
 ) -> list[list[str]]:
-    """For each of the entries, which stand as `best` prefers them, the names of those that are better."""
-    pairs = list(combinations(range(len(entries)), 2))
+    """For each of the contenders, which stand as `best` prefers them, the names of those that are better."""
+    pairs = list(combinations(range(len(contenders)), 2))
     evidence = []
     for first, second in pairs:
         # Seen from the first, which alone of the two can be better.
-        scores = pair_scores(pair_samples(entries[second].result, entries[first].result), metric, score_range)
+        paired = pair_questions(contenders[second].questions, contenders[first].questions)
+        scores = pair_scores(paired, contenders[first].metric, score_range)
         evidence.append(Evidence.of(scores, paired_test(scores.first, scores.second).deciding_p, higher=higher))
     # Those that do not qualify count in the family, too, so that nobody's failures make it smaller.
     family = Family(evidence, alpha, others=math.comb(results, 2) - len(pairs))
-    found: list[list[str]] = [[] for _ in entries]
+    found: list[list[str]] = [[] for _ in contenders]
     for position, ((first, second), one) in enumerate(zip(pairs, evidence, strict=True)):
-        coverage = entries[second].coverage
+        coverage = contenders[second].entry.coverage
         could_be_worse = coverage.measured < coverage.measurable and family.could_be_worse(position, one.turned())
         if could_be_worse or family.shows_better(position, one):
-            found[second].append(entries[first].result.name)
+            found[second].append(contenders[first].entry.result.name)
     return found

@@ -10,8 +10,8 @@ from fastrag._support.checks import require_list, require_text
 from fastrag.benchmark.arguments import require_results, require_share
 from fastrag.benchmark.comparison_records import Coverage
 from fastrag.benchmark.metric_ranges import Range, range_of
-from fastrag.benchmark.pairing import Side, agreed_direction, by_question, coverage_of, full_means, measured_score
-from fastrag.benchmark.results import BenchmarkResult, SampleResult
+from fastrag.benchmark.pairing import Questions, agreed_direction, coverage_of, measured_score
+from fastrag.benchmark.results import BenchmarkResult
 from fastrag.benchmark.statistics import mean_of
 from fastrag.errors import ConfigurationError
 
@@ -90,12 +90,13 @@ def trade_offs(
         raise ConfigurationError(f"no result can be compared by {', '.join(names)}:\n- {why}")
     taking_part = [listed[i] for i in inside]
     goals = [_Goal.of(taking_part, name, ranges) for name in names]
-    asked = {i: by_question(listed[i].samples) for i in inside}
-    if not set.intersection(*map(set, asked.values())):
+    asked = {i: Questions(listed[i]) for i in inside}
+    if not set.intersection(*(set(one.samples) for one in asked.values())):
         raise ConfigurationError(f"no question was asked of all results: {', '.join(one.name for one in taking_part)}")
-    means = dict(zip(inside, _means(taking_part, names), strict=True))
+    means = dict(zip(inside, _means(list(asked.values()), names), strict=True))
+    reached = {i: [_Reached.of(asked[i], goal) for goal in goals] for i in inside}
     better = {
-        i: tuple(listed[other].name for other in inside if _dominates(asked[other], asked[i], goals)) for i in inside
+        i: tuple(listed[other].name for other in inside if _dominates(reached[other], reached[i])) for i in inside
     }
     return [
         TradeOff(one, means.get(i, {}), coverages[i], better.get(i, ()), reasons[i]) for i, one in enumerate(listed)
@@ -128,28 +129,35 @@ def _why_not(names: Sequence[str], coverage: Mapping[str, Coverage], min_coverag
     return None
 
 
-def _means(results: Sequence[BenchmarkResult], names: Sequence[str]) -> list[dict[str, float]]:
-    scores = [{name: full_means(one, name) for name in names} for one in results]
+def _means(results: Sequence[Questions], names: Sequence[str]) -> list[dict[str, float]]:
+    scores = [{name: one.measured(name).full for name in names} for one in results]
     common = [q for q in scores[0][names[0]] if all(q in means for one in scores for means in one.values())]
     return [{name: mean_of([one[name][q] for q in common]) for name in names if common} for one in scores]
 
 
-def _dominates(
-    other: Mapping[str, Sequence[SampleResult]], own: Mapping[str, Sequence[SampleResult]], goals: Sequence[_Goal]
-) -> bool:
-    gains = [_gain(other, own, goal) for goal in goals]
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """What one result reached by one goal: each question's mean, with the worst for what failed."""
+
+    sign: int
+    means: dict[str, float]
+    unscored: set[str]
+
+    @classmethod
+    def of(cls, questions: Questions, goal: _Goal) -> _Reached:
+        measured = questions.measured(goal.metric)
+        means = measured.full | {question: side.at(goal.worst) for question, side in measured.rest.items()}
+        return cls(goal.sign, means, {question for question, side in measured.rest.items() if not side.scores})
+
+    def gain(self, other: _Reached) -> float:
+        """How much better this is, over the questions both were asked; NaN where both fail without a limit."""
+        neither = self.unscored & other.unscored
+        shared = [question for question in self.means if question in other.means and question not in neither]
+        # Sums, not differences, one by one: of the same scores in another order they are exactly the same.
+        own, theirs = (math.fsum(map(means.__getitem__, shared)) for means in (self.means, other.means))
+        return self.sign * (own - theirs)
+
+
+def _dominates(one: Sequence[_Reached], other: Sequence[_Reached]) -> bool:
+    gains = [mine.gain(theirs) for mine, theirs in zip(one, other, strict=True)]
     return all(gain >= 0 for gain in gains) and any(gain > 0 for gain in gains)
-
-
-def _gain(other: Mapping[str, Sequence[SampleResult]], own: Mapping[str, Sequence[SampleResult]], goal: _Goal) -> float:
-    """How much better ``other`` is, over the questions both were asked; NaN where both fail without a limit."""
-    pairs = [
-        (Side.of(samples, goal.metric), Side.of(own[question], goal.metric))
-        for question, samples in other.items()
-        if question in own
-    ]
-    # Sums, not differences, one by one: of the same scores in another order they are exactly the same.
-    theirs, ours = (
-        math.fsum(pair[side].at(goal.worst) for pair in pairs if pair[0].scores or pair[1].scores) for side in (0, 1)
-    )
-    return goal.sign * (theirs - ours)
