@@ -182,7 +182,7 @@ function Result(props: {
     <div class="result">
       {repeat !== "" && (
         <p class="repeat">
-          {repeat} <span class="muted">(number {count(sample.position + 1)} of the run)</span>
+          {repeat} <span class="muted">(number {count(sample.position + 1)} of the run)</span>{" "}
           {isHere && <span class="badge">from the link</span>}
         </p>
       )}
