@@ -217,6 +217,9 @@ def test_a_large_input_shows_progress(folder, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("fastrag.cli.report._LARGE", 0)
     assert main(["report", str(folder), "-o", str(tmp_path / "report.html")]) == 0
     assert labels(tmp_path / "report.html") == ["base", "new"]
+    out, err = capsys.readouterr()
+    assert "writing: 6/6 parts" in err
+    assert out.count("\n") == 1
 
 
 def test_without_built_pages_it_says_how_to_get_them(folder, tmp_path, monkeypatch, capsys):

@@ -72,8 +72,10 @@ def run(options: argparse.Namespace) -> None:
         read = _read(files, options.paths, show)
     runs = list(without_finished(read))
     data = ReportData(runs, samples=samples, title=options.title)
-    with _progress("writing", None, "parts", is_large=is_large) as show:
+    parts = sum(1 for _ in data.part_names())
+    with _progress("writing", parts, "parts", is_large=is_large) as show:
         write_report(data, output, on_part=_counted(show))
+        show(parts, "all of them")
     print_line(f"{output}: {'1 run' if len(runs) == 1 else f'{len(runs)} runs'}, {_size(output) / 1e6:.1f} MB")
 
 
