@@ -464,11 +464,11 @@ async def test_progress_of_a_resumed_run_has_what_was_there(tmp_path, monkeypatc
         if state.done == 2:
             raise RuntimeError("enough")
 
-    with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="enough"):
+    with monkeypatch.context() as patched:
         patched.setattr("fastrag.benchmark.journal.Journal.elapsed_s", 50.0)
-        await Benchmark(Script(), asked, [Fixed("m", 0.5, a=1.0)], concurrency=1, judge_concurrency=1).run(
-            "r", path=path, progress=stop_after_two
-        )
+        benchmark = Benchmark(Script(), asked, [Fixed("m", 0.5, a=1.0)], concurrency=1, judge_concurrency=1)
+        with pytest.raises(RuntimeError, match="enough"):
+            await benchmark.run("r", path=path, progress=stop_after_two)
     seen = []
     result = await Benchmark(Script(), asked, [Fixed("m", 0.5)], concurrency=1).run(
         "r", path=path, resume=True, progress=seen.append
