@@ -49,7 +49,7 @@ function MetricRows({ metric, runs, withBounds }: { metric: Metric; runs: Run[];
         <th scope="rowgroup" colSpan={3}>
           <a href={linkTo({ page: "metric", metric: metric.name })}>
             <Name text={metric.name} />
-          </a>
+          </a>{" "}
           {!metric.higher_is_better && <span class="muted note">lower is better</span>}
         </th>
         <td class="strip-cell">{scale && <StripAxis scale={scale} />}</td>
