@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fastrag.benchmark.arguments import require_metric
 from fastrag.benchmark.comparison import compare_families
 from fastrag.benchmark.comparison_records import Comparison, MetricComparison
 from fastrag.benchmark.comparison_settings import Settings
@@ -22,6 +23,7 @@ from fastrag.benchmark.report.html.overview import ALPHA, MIN_COVERAGE, interval
 from fastrag.benchmark.report.json_values import plain
 from fastrag.benchmark.report.texts import short
 from fastrag.benchmark.results import BenchmarkResult
+from fastrag.errors import ConfigurationError
 
 # Enough to see that a permutation test agrees; the p that decides is exact.
 _SIGN_FLIPS = 999
@@ -126,12 +128,12 @@ class Comparisons:
         return dict(zip(self.pairs, compare_families(runs, settings), strict=True))
 
     def _comparable(self, run: int) -> dict[str, None]:
-        """The metrics of a run that can be compared; a dict, for its order."""
+        """The metrics of a run that can be compared, in their order."""
         found: dict[str, None] = {}
         for name in self._catalogue.results[run].summary:
             # Paired tests are not made of scores whose squares are beyond every float.
             largest = np.abs(self._catalogue.scores(run, name)).max(initial=0.0)
-            if name.strip() and name not in self._catalogue.disputed and largest <= MOST_COMPARED:
+            if _is_name(name) and name not in self._catalogue.disputed and largest <= MOST_COMPARED:
                 found[name] = None
         return found
 
@@ -144,7 +146,7 @@ class Comparisons:
             elif not all(name in summary for summary in summaries):
                 yield f"{short(name)} is not compared: only one of the two runs has it"
             elif not all(name in self._metrics[run] for run in pair):
-                yield f"{short(name)!r} is not compared: it has no name, or scores above {MOST_COMPARED:g}"
+                yield f"'{short(name)}' is not compared: that is no name, or there are scores above {MOST_COMPARED:g}"
 
     def _metric(self, pair: tuple[int, int], one: MetricComparison) -> dict[str, Any]:
         return {
@@ -162,3 +164,12 @@ class Comparisons:
             place = self._catalogue.places[change.question]
             letters[place : place + 1] = _LETTERS[change.change]
         return letters.decode("ascii")
+
+
+def _is_name(metric: str) -> bool:
+    """Whether it is one that the functions over results take; a file may have others."""
+    try:
+        require_metric(metric, [])
+    except ConfigurationError:
+        return False
+    return True

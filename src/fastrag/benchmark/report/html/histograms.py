@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ def bin_ends(scores: NDArray[np.float64], score_range: Range | None) -> list[flo
         return [low - 0.5 + i for i in range(round(high - low) + 2)]
     if low == high:
         width = max(abs(low) * 0.01, 1e-12)
-        return [low - width, low + width]
+        return [max(low - width, -sys.float_info.max), min(low + width, sys.float_info.max)]
     if low > 0 and high > _HEAVY_TAIL * float(np.median(scores)):
         logs = np.linspace(math.log(low), math.log(high), _BINS + 1)[1:-1]
         return _rising(low, np.exp(logs), high)
