@@ -1,8 +1,8 @@
 """What the data of a report costs: the time of making every part of it, and the memory above the runs themselves.
 
-Six runs of 10,000 samples with 5 metrics and 10 sources each, the texts of the sources kept; and one run of 100,000. Each
-of the two reports is made in a process of its own. The time is compared with what msgspec takes to write the same runs as
-JSON, just as they are.
+Six runs of 10,000 samples with 5 metrics and 10 sources each, the texts of the sources kept; and one run of 100,000.
+Each of the two reports is made in a process of its own. The time is compared with what msgspec takes to write the same
+runs as JSON, just as they are.
 
     python benchmarks/report.py [--small]
 

@@ -43,3 +43,9 @@ def test_the_runs_own_results_keep_their_names(make_result):
     results = [make_result("a", [1.0]), make_result("a", [1.0])]
     assert Catalogue(list(map(ReportedRun, results))).labels == ["a", "a (2)"]
     assert [result.name for result in results] == ["a", "a"]
+
+
+def test_repeats_stand_in_their_order_however_many_they_are(make_result):
+    catalogue = Catalogue([ReportedRun(make_result("a", [1.0] * 300, questions=["q", "p", "q"] * 100))])
+    positions = list(catalogue.positions(0, 0, 2))
+    assert positions == sorted(positions)

@@ -122,6 +122,12 @@ def test_the_rarest_of_too_many_groups_are_one_that_says_so(groups_of):
     assert (found[-1]["counts"], len(found[-1]["examples"])) == ([102], 102)
 
 
+def test_the_rest_has_no_more_examples_than_any_group(groups_of):
+    words = [f"{chr(97 + i // 26 % 26)}{chr(97 + i % 26)}" for i in range(600)]
+    found = groups_of([errored(word) for word in words for _ in range(11)])
+    assert (found[-1]["counts"], len(found[-1]["examples"])) == ([101 * 11], MOST_EXAMPLES)
+
+
 def test_a_huge_message_is_cut(groups_of):
     [found] = groups_of([errored("x'" * 1_000_000)])
     assert len(found["message"]) == 2_000

@@ -37,6 +37,10 @@ def test_shares_of_0_and_1_stand_at_the_ends_of_the_known_range():
     assert (len(counts), counts[0], counts[-1]) == (20, 1, 2)
 
 
+def test_a_score_between_two_bins_is_in_the_upper_one():
+    assert histogram(np.array([0.0, 0.5, 1.0]), [0.0, 0.5, 1.0]) == [1, 2]
+
+
 def test_whole_numbers_have_a_bin_each():
     scores = np.array([1.0, 5.0, 5.0, 2.0])
     assert bin_ends(scores, None) == [0.5, 1.5, 2.5, 3.5, 4.5, 5.5]
