@@ -28,6 +28,11 @@ from fastrag.benchmark.question_changes import QuestionChange, Repeats, question
 from fastrag.benchmark.ranking import best, rank
 from fastrag.benchmark.ranking_records import RankedResult, Ranking
 from fastrag.benchmark.reasons import explain_missing
+from fastrag.benchmark.report.exports.csv_file import write_csv
+from fastrag.benchmark.report.exports.junit_file import write_junit
+from fastrag.benchmark.report.exports.markdown_file import write_markdown
+from fastrag.benchmark.report.exports.parquet_file import write_parquet
+from fastrag.benchmark.report.exports.trec_files import write_trec_qrels, write_trec_run
 from fastrag.benchmark.report.html.report_file import write_report
 from fastrag.benchmark.report.notebook.plot import Plot, plot
 from fastrag.benchmark.results import BenchmarkResult, SampleResult, StatusCounts
@@ -101,6 +106,12 @@ __all__ = [
     "slice_result",
     "smallest_detectable",
     "trade_offs",
+    "write_csv",
+    "write_junit",
+    "write_markdown",
+    "write_parquet",
     "write_report",
     "write_samples",
+    "write_trec_qrels",
+    "write_trec_run",
 ]

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
-from fastrag.cli import ask, best, compare, copy, demo, ingest, report, show, view
+from fastrag.cli import ask, best, compare, copy, demo, export, ingest, report, show, view
 from fastrag.cli.arguments import WrongUsage
 from fastrag.cli.terminal import say
 from fastrag.errors import FastRAGError
@@ -32,6 +32,7 @@ _COMMANDS: dict[str, ModuleType] = {
     "compare": compare,
     "report": report,
     "view": view,
+    "export": export,
 }
 
 

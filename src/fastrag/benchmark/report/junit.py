@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from fastrag.benchmark.comparison_records import Comparison, MetricComparison
@@ -35,10 +36,17 @@ def junit_xml(comparison: Comparison, gate: GateReport) -> str:
             ElementTree.SubElement(case, "system-out").text = _numbers(check.comparison)
     for name, count in counts.items():
         suite.set(name, str(count))
-    suites = ElementTree.Element("testsuites")
-    suites.append(suite)
-    ElementTree.indent(suites)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suites, encoding="unicode") + "\n"
+    return junit_document([suite])
+
+
+def junit_document(suites: Iterable[Element]) -> str:
+    """The file that holds these suites."""
+    from xml.etree import ElementTree
+
+    document = ElementTree.Element("testsuites")
+    document.extend(suites)
+    ElementTree.indent(document)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(document, encoding="unicode") + "\n"
 
 
 def _kind(check: Check, gate: GateReport) -> str:

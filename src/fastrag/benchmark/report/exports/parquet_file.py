@@ -1,0 +1,37 @@
+"""Samples as Parquet: with their types, and exact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from fastrag._support.extras import import_extra
+from fastrag._support.files import written_atomically
+from fastrag.benchmark.arguments import require_results
+from fastrag.benchmark.report.exports.samples_table import samples_columns
+from fastrag.benchmark.report.exports.writing import unwritable
+from fastrag.benchmark.report.frames import to_arrow
+from fastrag.benchmark.results import BenchmarkResult
+
+
+def write_parquet(results: Iterable[BenchmarkResult], path: str | Path) -> None:
+    """Write one row a sample as Parquet; a row group a result.
+
+    Columns: those of `BenchmarkResult.to_arrow`, with every metric that any of the results has.
+
+    Args:
+        results: At least one.
+        path: Of the file, which is written atomically; an existing one is replaced.
+
+    Raises:
+        MissingDependencyError: There is no pyarrow; the extra ``arrow`` brings it.
+        ConfigurationError: There are no results, or ``path`` cannot be written.
+    """
+    parquet = import_extra("pyarrow.parquet", extra="arrow", purpose="writing Parquet")
+    tables = list(map(to_arrow, samples_columns(require_results(results))))
+    try:
+        with written_atomically(Path(path)) as file, parquet.ParquetWriter(file, tables[0].schema) as writer:
+            for table in tables:
+                writer.write_table(table)
+    except (OSError, ValueError) as error:  # a ValueError: a path with NUL in it
+        raise unwritable(path, error) from error

@@ -1,0 +1,191 @@
+"""``fastrag export``: results in the forms that other programs read."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastrag.cli.arguments import WrongUsage
+from fastrag.cli.terminal import print_line, say
+
+if TYPE_CHECKING:
+    from fastrag.benchmark import BenchmarkResult, EvalSample
+
+ABOUT = "write results as Markdown, CSV, Parquet, JUnit XML or a TREC run file"
+
+EXAMPLES = """\
+fastrag export results/ --format markdown          (the table of fastrag show, for a page or a comment)
+fastrag export results/ -o samples.csv             (one row a question and run, for spreadsheets)
+fastrag export results/ -o samples.parquet         (the same, exact, for data frames)
+fastrag export results/hybrid.json -o hybrid.xml   (one test case a question, for continuous integration)
+fastrag export results/hybrid.json -o hybrid.run --samples questions.jsonl
+fastrag export --samples questions.jsonl -o questions.qrels
+trec_eval -c -m ndcg_cut.10 questions.qrels hybrid.run"""
+
+EXIT_CODES = """\
+  0  written
+  1  the job failed: a file that is no result, questions of another run, a full disk
+  2  wrong usage
+
+A file is there whole or not at all. docs/exports.md says what is in each form."""
+
+_SUFFIXES = {
+    ".md": "markdown",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".xml": "junit",
+    ".run": "trec",
+    ".trec": "trec",
+    ".qrels": "qrels",
+}
+_FORMATS = list(dict.fromkeys(_SUFFIXES.values()))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.add_argument("paths", nargs="*", type=Path, metavar="RESULT", help="result files, or folders of them")
+    parser.add_argument(
+        "--format",
+        choices=_FORMATS,
+        help=f"the form (default: what the name of the file says: {', '.join(_SUFFIXES)})",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="the file to write; one that is there is replaced (default, and where it is -: the standard output)",
+    )
+    parser.add_argument(
+        "--samples",
+        type=Path,
+        metavar="FILE",
+        help="the questions that were asked: their ids for trec, their relevant ids for qrels",
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Check what was asked for, read, write."""
+    output = None if options.output in (None, "-") else Path(options.output)
+    form: str | None = options.format or (_SUFFIXES.get(output.suffix.lower()) if output else None)
+    if form is None:
+        raise WrongUsage(f"say the form with --format: one of {', '.join(_FORMATS)}")
+    _check(form, options.paths, output, options.samples)
+    if output is not None:
+        _refuse_inputs(output, options.paths, options.samples)
+    if form == "trec":
+        _export_run(options.paths[0], output, options.samples)
+    elif form == "qrels":
+        _export_qrels(output, options.samples)
+    else:
+        _export_results(form, options.paths, output)
+
+
+def _check(form: str, paths: Sequence[Path], output: Path | None, samples: Path | None) -> None:
+    if form == "qrels":
+        if paths or samples is None:
+            raise WrongUsage("qrels are made of --samples FILE, and of no result")
+        return
+    if not paths:
+        raise WrongUsage("there is no RESULT to export")
+    if form == "trec" and (len(paths) > 1 or paths[0].is_dir()):
+        raise WrongUsage("a TREC run file is of one run: name one result file")
+    if samples is not None and form != "trec":
+        raise WrongUsage(f"--samples is for trec and qrels; {form} holds nothing of it")
+    if form == "parquet" and output is None:
+        raise WrongUsage("Parquet is no text: give a file with -o")
+
+
+def _export_results(form: str, paths: Sequence[Path], output: Path | None) -> None:
+    from fastrag.benchmark import write_csv, write_junit, write_markdown, write_parquet
+    from fastrag.benchmark.result_file import load_all
+
+    results = load_all(paths)
+    if output is None:
+        _print(_pieces(form, results))
+        return
+    write = {"csv": write_csv, "junit": write_junit, "markdown": write_markdown, "parquet": write_parquet}[form]
+    write(results, output)
+    print_line(f"{output}: {_count(len(results), 'run')}, {_count(sum(len(one.samples) for one in results), 'sample')}")
+
+
+def _pieces(form: str, results: Sequence[BenchmarkResult]) -> Iterable[str]:
+    from fastrag.benchmark.report.exports.csv_file import csv_pieces
+    from fastrag.benchmark.report.exports.junit_file import junit_text
+    from fastrag.benchmark.report.exports.markdown_file import markdown_text
+
+    if form == "csv":
+        return csv_pieces(results)
+    return [junit_text(results) if form == "junit" else markdown_text(results)]
+
+
+def _export_run(path: Path, output: Path | None, samples_path: Path | None) -> None:
+    from fastrag.benchmark.report.exports.trec_files import trec_run
+    from fastrag.benchmark.report.exports.writing import write_text
+    from fastrag.benchmark.report.html.runs import reported_run
+
+    reported = reported_run(path)
+    for warning in reported.warnings:
+        say(warning)
+    found = trec_run(reported.result, samples=_samples(samples_path), outcomes=reported.outcomes)
+    if output is None:
+        _print(found.lines)
+    else:
+        write_text(output, found.lines)
+        print_line(f"{output}: {_count(found.questions, 'question')}, {_count(len(found.lines), 'line')}")
+    for count, why in ((found.errored, "errored"), (found.without_sources, "found nothing")):
+        if count:
+            say(f"no lines of {_count(count, 'question')} that {why}: trec_eval -c counts these as 0")
+    if found.again:
+        say(
+            f"{_count(found.again, 'source')} that stood in the same ranking before are left out: what is below moves "
+            "up, so that trec_eval may score it higher than fastrag does"
+        )
+    if found.repeats:
+        say(f"of questions that were asked several times the first answer is taken: {found.repeats} are left out")
+
+
+def _export_qrels(output: Path | None, samples_path: Path) -> None:
+    from fastrag.benchmark.report.exports.trec_files import trec_qrels, write_trec_qrels
+
+    samples = _samples(samples_path) or []
+    if output is None:
+        _print(trec_qrels(samples))
+        return
+    write_trec_qrels(samples, output)
+    print_line(f"{output}: {_count(len(samples), 'sample')}")
+
+
+def _samples(path: Path | None) -> list[EvalSample] | None:
+    from fastrag.benchmark import read_samples
+
+    return None if path is None else read_samples(path)
+
+
+def _refuse_inputs(output: Path, paths: Iterable[Path], samples: Path | None) -> None:
+    from fastrag.benchmark.judging.judgement_file import judgements_path
+    from fastrag.benchmark.outcome_file import outcomes_path
+
+    read = {of for path in paths for of in (path, outcomes_path(path), judgements_path(path))}
+    if samples is not None:
+        read.add(samples)
+    folders = {os.path.realpath(path) for path in paths if path.is_dir()}
+    # It would be taken for a result, or for what lies beside one, by whoever reads the folder next.
+    is_among_results = output.suffix in (".json", ".journal", ".jsonl") and os.path.realpath(output.parent) in folders
+    if is_among_results or os.path.realpath(output) in map(os.path.realpath, read):
+        raise WrongUsage(f"-o {output} is one of the files to read; give the export another name")
+
+
+def _print(pieces: Iterable[str]) -> None:
+    """Write UTF-8 to the standard output, with the ends of lines that the pieces have, whatever the locale is."""
+    sys.stdout.flush()
+    for piece in pieces:
+        sys.stdout.buffer.write(piece.encode("utf-8"))
+    sys.stdout.buffer.flush()
+
+
+def _count(number: int, thing: str) -> str:
+    return f"1 {thing}" if number == 1 else f"{number:,} {thing}s"
