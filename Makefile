@@ -7,6 +7,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 
 # Tests in a process for each core, but no more than four: each starts the servers and loads the models that its tests
 # need. A process begins with tests that follow each other, and takes from the others what they have not come to.
+# `make test PROCESSES=` runs them one after the other.
 PROCESSES ?= -n logical --maxprocesses 4 --dist worksteal
 
 .PHONY: demo test check benchmarks clean
