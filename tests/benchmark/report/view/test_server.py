@@ -282,6 +282,35 @@ def test_ctrl_c_ends_it_at_once(serve, folder):
     assert "Traceback" not in errors
 
 
+NEVER_ANSWERS = """
+import asyncio
+from fastrag.benchmark.report.view.server import listen, serve
+from fastrag.cli.running import run_async
+
+async def app(scope, receive, send):
+    print("asked", flush=True)
+    await asyncio.Event().wait()
+
+listening = listen("127.0.0.1", 0)
+print(listening.getsockname()[1], flush=True)
+run_async(serve(app, listening))
+"""
+
+
+def test_ctrl_c_does_not_wait_for_answers():
+    process = subprocess.Popen([sys.executable, "-c", NEVER_ANSWERS], stdout=subprocess.PIPE, text=True)
+    try:
+        with socket.create_connection(("127.0.0.1", int(process.stdout.readline()))) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert process.stdout.readline() == "asked\n"
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=TIMEOUT_S)
+        assert process.returncode == -signal.SIGINT
+    finally:
+        process.kill()
+        process.communicate()
+
+
 def test_a_term_signal_ends_it(serve, folder):
     server = serve(folder)
     code, errors = server.stop(signal.SIGTERM)

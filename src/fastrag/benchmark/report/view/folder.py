@@ -100,7 +100,7 @@ class ResultsFolder:
         try:
             return fingerprint, reported_run(path)
         except (FastRAGError, OSError) as error:
-            return fingerprint, str(error)
+            return fingerprint, str(error).removeprefix(f"{path}: ")
 
 
 class _Refused(Exception):  # noqa: N818 - caught where it is raised
