@@ -45,8 +45,9 @@ def _read(name: str, *, ends: tuple[str, ...]) -> str:
     try:
         text = file.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise ConfigurationError(
-            f"the pages of reports are not built: {name} is missing or cannot be read ({error}). In a clone of the "
+            f"the pages of reports are not built: {name} cannot be read ({reason}). In a clone of the "
             "repository run: make frontend (it needs Node.js 20.19 or newer); installed packages have them"
         ) from error
     # A browser turns these into others before it takes the digest.
