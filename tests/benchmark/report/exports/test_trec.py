@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import pytest
 import pytrec_eval
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fastrag.benchmark import Benchmark, EvalSample, read_outcomes, write_trec_qrels, write_trec_run
@@ -114,7 +114,7 @@ def test_a_document_has_its_first_line_only(tmp_path):
         lambda place: {"score": place},
         lambda place: {"score": 1 - place * 1e-12},  # alike as 32-bit floats
         lambda place: {"score": "high"},
-        lambda place: {"score": -1e300 * place},
+        lambda place: {"score": -place if place else 1e300},  # beyond 32-bit floats
         lambda place: {"score": 1.0 - place} if place else {},
     ],
 )
@@ -144,6 +144,8 @@ def test_samples_and_outcomes_of_another_run_are_refused(kept):
 
 
 @given(id=st.text(min_size=1))
+@example("100%25")
+@example("a b\u2028c\ud800")
 def test_an_id_is_one_field_that_gives_it_back(id):
     [line] = trec_qrels([EvalSample("q", relevant_ids=[id])])
     fields = line.encode("utf-8").decode("utf-8").split()

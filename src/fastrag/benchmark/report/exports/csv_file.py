@@ -41,6 +41,15 @@ def write_csv(results: Iterable[BenchmarkResult], path: str | Path) -> None:
 
     Raises:
         ConfigurationError: There are no results, or ``path`` cannot be written.
+
+    >>> from datetime import UTC, datetime
+    >>> from fastrag.benchmark import DistributionSummary, SampleResult, StatusCounts
+    >>> samples = [SampleResult("Why?", "successful", {"mrr": 0.5}, answer="=1+1", retrieved_ids=["a", "b"])]
+    >>> summary = {"mrr": DistributionSummary.of([0.5])}
+    >>> result = BenchmarkResult("run", datetime.now(UTC), StatusCounts(1, 0, 0), summary, samples, 1.0)
+    >>> write_csv([result], "samples.csv")
+    >>> Path("samples.csv").read_text(encoding="utf-8-sig").splitlines()[1].split(",")[2:8]
+    ['0', '"Why?"', '"successful"', '0.5', '0.0', '"\'=1+1"']
     """
     write_text(path, csv_pieces(require_results(results)), start=BYTE_ORDER_MARK)
 

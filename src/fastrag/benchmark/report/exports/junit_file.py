@@ -31,6 +31,15 @@ def write_junit(results: Iterable[BenchmarkResult], path: str | Path) -> None:
 
     Raises:
         ConfigurationError: There are no results, or ``path`` cannot be written.
+
+    >>> from datetime import UTC, datetime
+    >>> from fastrag.benchmark import DistributionSummary, SampleResult, StatusCounts
+    >>> samples = [SampleResult("Why?", "successful", {"mrr": 0.5}, answer="=1+1", retrieved_ids=["a", "b"])]
+    >>> summary = {"mrr": DistributionSummary.of([0.5])}
+    >>> result = BenchmarkResult("run", datetime.now(UTC), StatusCounts(1, 0, 0), summary, samples, 1.0)
+    >>> write_junit([result], "questions.xml")
+    >>> print(Path("questions.xml").read_text(encoding="utf-8").splitlines()[3].strip())
+    <testcase classname="run" name="1. Why?" time="0.000000">
     """
     write_text(path, [junit_text(require_results(results))])
 

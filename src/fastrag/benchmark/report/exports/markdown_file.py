@@ -29,6 +29,15 @@ def write_markdown(
 
     Raises:
         ConfigurationError: There are no results, none has one of the metrics, or ``path`` cannot be written.
+
+    >>> from datetime import UTC, datetime
+    >>> from fastrag.benchmark import DistributionSummary, SampleResult, StatusCounts
+    >>> samples = [SampleResult("Why?", "successful", {"mrr": 0.5}, answer="=1+1", retrieved_ids=["a", "b"])]
+    >>> summary = {"mrr": DistributionSummary.of([0.5])}
+    >>> result = BenchmarkResult("run", datetime.now(UTC), StatusCounts(1, 0, 0), summary, samples, 1.0)
+    >>> write_markdown([result], "table.md")
+    >>> print(Path("table.md").read_text(encoding="utf-8").splitlines()[0])
+    | metric | run | mean | 95 % interval | n | cov | p50 | p95 |
     """
     listed = require_results(results)
     names = None if metrics is None else require_metrics(metrics, listed)

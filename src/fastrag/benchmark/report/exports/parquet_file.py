@@ -26,6 +26,16 @@ def write_parquet(results: Iterable[BenchmarkResult], path: str | Path) -> None:
     Raises:
         MissingDependencyError: There is no pyarrow; the extra ``arrow`` brings it.
         ConfigurationError: There are no results, or ``path`` cannot be written.
+
+    >>> from datetime import UTC, datetime
+    >>> from fastrag.benchmark import DistributionSummary, SampleResult, StatusCounts
+    >>> samples = [SampleResult("Why?", "successful", {"mrr": 0.5}, answer="=1+1", retrieved_ids=["a", "b"])]
+    >>> summary = {"mrr": DistributionSummary.of([0.5])}
+    >>> result = BenchmarkResult("run", datetime.now(UTC), StatusCounts(1, 0, 0), summary, samples, 1.0)
+    >>> write_parquet([result], "samples.parquet")
+    >>> import pyarrow.parquet
+    >>> pyarrow.parquet.read_table("samples.parquet").column("answer").to_pylist()
+    ['=1+1']
     """
     parquet = import_extra("pyarrow.parquet", extra="arrow", purpose="writing Parquet")
     tables = list(map(to_arrow, samples_columns(require_results(results))))

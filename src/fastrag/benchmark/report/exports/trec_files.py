@@ -71,6 +71,16 @@ def write_trec_run(
     Raises:
         ConfigurationError: The result has no samples, they or the outcomes belong to another run, an id is empty or
             not unique, or ``path`` cannot be written.
+
+    >>> from datetime import UTC, datetime
+    >>> from fastrag.benchmark import DistributionSummary, SampleResult, StatusCounts
+    >>> samples = [SampleResult("Why?", "successful", {"mrr": 0.5}, answer="=1+1", retrieved_ids=["a", "b"])]
+    >>> summary = {"mrr": DistributionSummary.of([0.5])}
+    >>> result = BenchmarkResult("run", datetime.now(UTC), StatusCounts(1, 0, 0), summary, samples, 1.0)
+    >>> write_trec_run(result, "ranking.run")
+    >>> print(Path("ranking.run").read_text(encoding="utf-8"), end="")
+    1 Q0 a 1 2 run
+    1 Q0 b 2 1 run
     """
     write_text(path, trec_run(result, samples=samples, outcomes=outcomes).lines)
 
@@ -84,6 +94,11 @@ def write_trec_qrels(samples: Sequence[EvalSample], path: str | Path) -> None:
 
     Raises:
         ConfigurationError: A gain is no whole number, an id is empty or not unique, or ``path`` cannot be written.
+
+    >>> write_trec_qrels([EvalSample("Why?", relevant_ids={"a": 2, "b c": 1}, id="q1")], "questions.qrels")
+    >>> print(Path("questions.qrels").read_text(encoding="utf-8"), end="")
+    q1 0 a 2
+    q1 0 b%20c 1
     """
     write_text(path, trec_qrels(samples))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 from fastrag._support.files import write_chunks_atomically
@@ -16,7 +17,7 @@ def write_text(path: str | Path, pieces: Iterable[str], *, start: bytes = b"") -
         ConfigurationError: ``path`` cannot be written; what was there is as it was.
     """
     try:
-        write_chunks_atomically(Path(path), (start, *(piece.encode("utf-8") for piece in pieces)))
+        write_chunks_atomically(Path(path), chain([start], (piece.encode("utf-8") for piece in pieces)))
     except (OSError, ValueError) as error:  # a ValueError: a path with NUL in it
         raise unwritable(path, error) from error
 
