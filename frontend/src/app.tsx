@@ -1,6 +1,6 @@
 /** The frame around every page: where one is, what is partial, and the ways to the others. */
 import { type ComponentChildren, createContext } from "preact";
-import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useErrorBoundary, useMemo, useRef, useState } from "preact/hooks";
 import { Parts } from "./data";
 import { plain } from "./format";
 import type { Overview } from "./model";
@@ -157,6 +157,20 @@ function Page({ route }: { route: Route }) {
   }
 }
 
+/** A page that cannot be drawn, for a part is not what it should be: it says so, and the others can still be reached. */
+function Guarded({ at, children }: { at: string; children: ComponentChildren }) {
+  const [error, tryAgain] = useErrorBoundary();
+  // Somewhere else, and in a new reading, it may go well.
+  useEffect(tryAgain, [at]);
+  if (error === undefined) return <>{children}</>;
+  return (
+    <>
+      <h1>This page cannot be shown</h1>
+      <p role="alert">The report is damaged, or fastrag has an error: {String(error)}</p>
+    </>
+  );
+}
+
 /** What an address that leads nowhere shows. */
 export function NotFound({ children }: { children: ComponentChildren }) {
   return (
@@ -244,7 +258,9 @@ export function App() {
         </aside>
       )}
       <main id="main" ref={main} tabIndex={-1}>
-        <Page key={key} route={route} />
+        <Guarded key={key} at={`${overview.snapshot} ${JSON.stringify(route)}`}>
+          <Page route={route} />
+        </Guarded>
       </main>
       <footer>
         <p>

@@ -33,9 +33,14 @@ export function parseRoute(hash: string): Route {
   return unknown;
 }
 
+/** Half a character, which a file may hold in a name, has no place in an address; encoding it would fail. */
+function encoded(name: string): string {
+  return encodeURIComponent(name.replace(/\p{Cs}/gu, "\ufffd"));
+}
+
 /** The address of a page, for an `href`. */
 export function linkTo(route: Exclude<Route, { page: "unknown" }>): string {
-  const path = (...names: string[]) => `#/${names.map(encodeURIComponent).join("/")}`;
+  const path = (...names: string[]) => `#/${names.map(encoded).join("/")}`;
   switch (route.page) {
     case "overview":
       return "#/";
@@ -44,7 +49,7 @@ export function linkTo(route: Exclude<Route, { page: "unknown" }>): string {
     case "compare":
       return path("compare", route.baseline, route.candidate, ...(route.metric === "" ? [] : [route.metric]));
     case "question":
-      return `#${encodeURIComponent(route.run)}/${route.number}`;
+      return `#${encoded(route.run)}/${route.number}`;
     default:
       return path(route.page);
   }

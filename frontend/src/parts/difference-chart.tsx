@@ -2,7 +2,7 @@
 import { dot, type PlotOptions, rectY, ruleX, ruleY, text } from "@observablehq/plot";
 import { useCallback, useMemo } from "preact/hooks";
 import { count, number, plural, span } from "../format";
-import type { MetricComparison } from "../model";
+import type { Interval, MetricComparison } from "../model";
 import { Chart } from "./chart";
 
 interface Bin {
@@ -49,6 +49,18 @@ export function binned(differences: readonly number[]): Bins {
   return { bins, beyond };
 }
 
+const LABEL_PX = 100;
+
+/** Beside which end of the interval there is more room for the mean's label; null where there is too little. */
+function labelPlace(interval: Interval, ends: [number, number], width: number) {
+  const [low, high] = [Math.min(ends[0], interval.low), Math.max(ends[1], interval.high)];
+  const [before, behind] = [interval.low - low, high - interval.high];
+  if ((Math.max(before, behind) / (high - low)) * width < LABEL_PX) return null;
+  return before > behind
+    ? ({ x: interval.low, anchor: "end" } as const)
+    : ({ x: interval.high, anchor: "start" } as const);
+}
+
 export function DifferenceChart({
   differences,
   comparison,
@@ -67,6 +79,7 @@ export function DifferenceChart({
     (width: number): PlotOptions => {
       const isNarrow = width < 500;
       const top = highest * (root ? 1.35 : 1.16);
+      const label = interval && labelPlace(interval, [bins[0]?.from ?? 0, bins.at(-1)?.to ?? 0], width - 72);
       const sides = higher ? ["worse", "better"] : ["better", "worse"];
       const tone = (bin: Bin) => {
         if (bin.from < 0 && bin.to > 0) return "var(--muted)";
@@ -112,11 +125,12 @@ export function DifferenceChart({
             : [
                 dot([mean], { x: mean, y: top * 0.97, r: 5, fill: "var(--text)", stroke: "var(--back)" }),
                 text([mean], {
-                  x: interval === null ? mean : mean < 0 ? interval.low : interval.high,
+                  x: label?.x ?? mean,
                   y: top * 0.97,
                   text: [`mean ${number(mean, format, true)}`],
-                  textAnchor: mean < 0 ? "end" : "start",
-                  dx: mean < 0 ? -10 : 10,
+                  textAnchor: label?.anchor ?? "middle",
+                  dx: label === null ? 0 : label.anchor === "end" ? -10 : 10,
+                  dy: label === null ? -14 : 0,
                   fill: "var(--text)",
                   stroke: "var(--back)",
                   strokeWidth: 4,
