@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastrag.benchmark import Benchmark, BenchmarkResult, Metric, rank, write_samples
+from fastrag.benchmark import Benchmark, BenchmarkResult, Metric, rank, write_report, write_samples
 from fastrag.benchmark.journal import journal_path
 from fastrag.benchmark.metrics import MRR, NDCG, HitRateAtK, LatencyMs, RecallAtK, TokenF1
 from fastrag.benchmark.outcome_file import outcomes_path
@@ -84,16 +84,12 @@ def _print(results: list[BenchmarkResult], folder: Path, console: Console) -> No
 
 
 def _write_report(results: list[BenchmarkResult], folder: Path, console: Console) -> None:
-    from fastrag.benchmark.report.html.data import ReportData
-    from fastrag.benchmark.report.html.page import write_report
-    from fastrag.benchmark.report.html.runs import reported_run
-
     # For `fastrag report --samples`, too.
     write_samples(folder / "questions.jsonl", samples())
-    runs = [reported_run(folder / "results" / f"{result.name}.json") for result in results]
-    data = ReportData(runs, samples=samples(), title="Four pipelines over Python's language reference")
+    files = [folder / "results" / f"{result.name}.json" for result in results]
+    title = "Four pipelines over Python's language reference"
     try:
-        write_report(data, folder / "report.html")
+        write_report(files, folder / "report.html", samples=samples(), title=title)
     except ConfigurationError as error:
         # Most likely a clone on a machine without Node.js, where nothing else is missing.
         console.print(f"There is no report to open in a browser: {error}", markup=False, soft_wrap=True)

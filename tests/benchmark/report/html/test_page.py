@@ -283,6 +283,16 @@ def test_write_report_writes_results_in_memory(tmp_path, monkeypatch, make_resul
             write_results(wrong, path)
 
 
+def test_write_report_reads_what_lies_beside_a_saved_result(tmp_path, make_result):
+    saved = make_result("saved", [0.5, 0.25])
+    saved.save(tmp_path / "saved.json")
+    (tmp_path / "saved.json.outcomes.jsonl").write_text("none of that")
+    write_results([make_result("a", [0.5]), tmp_path / "saved.json", str(tmp_path / "saved.json")], tmp_path / "r.html")
+    page = Page((tmp_path / "r.html").read_text("utf-8"))
+    assert {"a", "saved", "saved (2)"} <= {element["text"] for element in page.all("th")}
+    assert sum("saved.json.outcomes.jsonl" in element["text"] for element in page.all("p")) == 2
+
+
 def test_its_example_runs(tmp_path, monkeypatch):
     """It is not run where all others are, for it needs the built pages."""
     monkeypatch.chdir(tmp_path)

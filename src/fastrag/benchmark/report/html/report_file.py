@@ -1,17 +1,18 @@
-"""write_report(): results in memory as one HTML file."""
+"""write_report(): results as one HTML file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from fastrag.benchmark.arguments import require_results
+from fastrag._support.checks import require_list
+from fastrag.benchmark.arguments import require_result
 from fastrag.benchmark.results import BenchmarkResult
 from fastrag.benchmark.samples import EvalSample
 
 
 def write_report(
-    results: Sequence[BenchmarkResult],
+    results: Sequence[BenchmarkResult | str | Path],
     path: str | Path,
     *,
     samples: Sequence[EvalSample] | None = None,
@@ -31,8 +32,8 @@ def write_report(
         title: Of the page; None for one made of the runs' names.
 
     Raises:
-        ConfigurationError: There are no results; or ``path`` cannot be written; or fastrag is used from a clone whose
-            pages are not built yet.
+        ConfigurationError: There are no results, or one of the paths is none; or ``path`` cannot be written; or fastrag
+            is used from a clone whose pages are not built yet.
 
     >>> from datetime import UTC, datetime
     >>> from fastrag.benchmark import DistributionSummary, SampleResult, StatusCounts
@@ -44,7 +45,10 @@ def write_report(
     """
     from fastrag.benchmark.report.html import page
     from fastrag.benchmark.report.html.data import ReportData
-    from fastrag.benchmark.report.html.runs import ReportedRun
+    from fastrag.benchmark.report.html.runs import ReportedRun, reported_run
 
-    runs = [ReportedRun(result) for result in require_results(results)]
+    runs = [
+        reported_run(Path(one)) if isinstance(one, str | Path) else ReportedRun(require_result(one))
+        for one in require_list("results", results, of="BenchmarkResults or paths")
+    ]
     page.write_report(ReportData(runs, samples=samples, title=title), Path(path))
