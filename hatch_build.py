@@ -22,8 +22,8 @@ class PagesHook(BuildHookInterface[Any]):
         frontend = Path(self.root) / "frontend"
         try:
             for command in (["npm", "ci", "--no-fund", "--no-audit"], ["npm", "run", "build"]):
-                subprocess.run(command, cwd=frontend, check=True)
+                subprocess.run(command, cwd=frontend, check=True)  # noqa: S603 - words of ours
         except (OSError, subprocess.CalledProcessError) as error:
             raise RuntimeError(
-                f"the report's pages could not be built by npm in {frontend} ({error}): Node.js 20.19 or newer is needed"
+                f"the report's pages could not be built in {frontend} ({error}): npm of Node.js 20.19 or newer is needed"
             ) from error

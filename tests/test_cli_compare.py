@@ -123,7 +123,8 @@ def test_json_is_short_for_the_format(file, capsys):
     runs = ["compare", file("old", a=OLD), file("new", a=OLD)]
     assert main([*runs, "--json"]) == main([*runs, "--format", "json"]) == 0
     first, second = capsys.readouterr().out.split("\n}\n")[:2]
-    assert first == second and json.loads(first + "}")["baseline"] == "old"
+    assert first == second
+    assert json.loads(first + "}")["baseline"] == "old"
 
 
 def test_only_the_metrics_asked_for_count(file, capsys):
