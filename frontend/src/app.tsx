@@ -49,7 +49,9 @@ export function useParts<T>(names: string[]): Loaded<T[]> {
       current = false;
     };
   }, [key, parts, overview.snapshot]);
-  return loaded.key === key ? loaded.value : {};
+  // A run that has come is no reason to take the table away from under its reader.
+  const isKept = `${key} `.startsWith(`${loaded.key} `) || `${loaded.key} `.startsWith(`${key} `);
+  return isKept ? loaded.value : {};
 }
 
 /** What is shown while parts are loading, or could not be. */

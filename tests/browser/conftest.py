@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 from fastrag.benchmark.report import html
+from fastrag.cli import main
+
+from .pages import Written
+from .real_runs import make_hostile, make_large, make_real
 
 STATIC = Path(html.__file__).parent / "static"
 AXE = Path(__file__).resolve().parents[2] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
@@ -51,6 +55,39 @@ def browser():
         chromium = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory, built_pages):
+    """``written(make)``: the report that the command writes of the results that ``make(folder)`` makes."""
+
+    def write(make, **options):
+        folder = tmp_path_factory.mktemp("reported")
+        reported = make(folder, **options)
+        path = folder / "report.html"
+        samples = [] if reported.samples_path is None else ["--samples", str(reported.samples_path)]
+        assert main(["report", *map(str, reported.paths), "-o", str(path), *samples]) == 0
+        return Written(path, reported)
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def real(written):
+    """Of `make_real`."""
+    return written(make_real)
+
+
+@pytest.fixture(scope="session")
+def hostile(written):
+    """Of `make_hostile`."""
+    return written(make_hostile)
+
+
+@pytest.fixture(scope="session")
+def large(written):
+    """10,000 questions of six runs."""
+    return written(make_large, metrics=["token_f1"])
 
 
 @pytest.fixture
