@@ -25,5 +25,5 @@ class PagesHook(BuildHookInterface[Any]):
                 subprocess.run(command, cwd=frontend, check=True)  # noqa: S603 - words of ours
         except (OSError, subprocess.CalledProcessError) as error:
             raise RuntimeError(
-                f"the report's pages could not be built in {frontend} ({error}): npm of Node.js 20.19 or newer is needed"
+                f"the report's pages could not be built in {frontend} ({error}): Node.js 20.19 or newer is needed"
             ) from error

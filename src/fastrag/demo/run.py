@@ -92,7 +92,7 @@ def _write_report(results: list[BenchmarkResult], folder: Path, console: Console
         write_report(files, folder / "report.html", samples=samples(), title=title)
     except ConfigurationError as error:
         # Most likely a clone on a machine without Node.js, where nothing else is missing.
-        console.print(f"There is no report to open in a browser: {error}", markup=False, soft_wrap=True)
+        console.print(f"There is no report to open in a browser: {error}", markup=False)
     else:
         console.print("The distributions behind these numbers, and every question, are in a page for your browser:")
         console.print(f"  {folder / 'report.html'}", markup=False, soft_wrap=True)
