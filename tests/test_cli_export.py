@@ -5,6 +5,7 @@ import os
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -151,9 +152,23 @@ def test_a_full_disk(name, folder, tmp_path):
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [(name, "old")]
 
 
-def test_help_teaches(capsys):
+def test_a_standard_output_that_takes_no_more(folder):
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "fastrag", "export", str(folder), "--format", "csv"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=300,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (1, b"fastrag: error: [Errno 28] No space left on device\n")
+
+
+def test_help_teaches(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit):
         main(["export", "--help"])
     text = capsys.readouterr().out
     assert [form for form in _FORMATS if form not in text] == []
     assert "fastrag export results/ -o samples.parquet" in text
+    assert max(map(len, text.splitlines())) <= 80

@@ -18,17 +18,18 @@ if TYPE_CHECKING:
 ABOUT = "write results as Markdown, CSV, Parquet, JUnit XML or a TREC run file"
 
 EXAMPLES = """\
-fastrag export results/ --format markdown          (the table of fastrag show, for a page or a comment)
-fastrag export results/ -o samples.csv             (one row a question and run, for spreadsheets)
-fastrag export results/ -o samples.parquet         (the same, exact, for data frames)
-fastrag export results/hybrid.json -o hybrid.xml   (one test case a question, for continuous integration)
+fastrag export results/ --format markdown   (the table of fastrag show)
+fastrag export results/ -o samples.csv      (a row a question: spreadsheets)
+fastrag export results/ -o samples.parquet  (the same, exact, for data frames)
+fastrag export results/hybrid.json -o hybrid.xml     (a test case a question)
 fastrag export results/hybrid.json -o hybrid.run --samples questions.jsonl
 fastrag export --samples questions.jsonl -o questions.qrels
 trec_eval -c -m ndcg_cut.10 questions.qrels hybrid.run"""
 
 EXIT_CODES = """\
   0  written
-  1  the job failed: a file that is no result, questions of another run, a full disk
+  1  the job failed: a file that is no result, questions of another run,
+     a full disk
   2  wrong usage
 
 A file is there whole or not at all. docs/exports.md says what is in each form."""
