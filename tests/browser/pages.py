@@ -39,21 +39,22 @@ class Written:
         return [run["label"] for run in self.overview["runs"]]
 
 
-def open_at(page, written, hash=""):
+def open_at(page, written, address=""):
     """Open the report at a page."""
-    page.goto(written.url + hash)
+    page.goto(written.url + address)
     settled(page)
 
 
-def go(page, hash):
+def go(page, address):
     """Go on to another page of the report, as its links do."""
     page.evaluate(
         """hash => new Promise(done => {
             if (new URL(hash, location).hash === location.hash) return done();
-            addEventListener("hashchange", () => requestAnimationFrame(() => requestAnimationFrame(done)), {once: true});
+            const frame = requestAnimationFrame;
+            addEventListener("hashchange", () => frame(() => frame(done)), {once: true});
             location.hash = hash;
         })""",
-        hash,
+        address,
     )
     settled(page)
 
@@ -62,7 +63,7 @@ def settled(page):
     """Wait until the page shows all that it has to load."""
     page.wait_for_function(
         """() => document.querySelector("main h1") !== null
-            && ![...document.querySelectorAll("main [role=status]")].some(one => one.textContent.startsWith("Loading"))"""
+            && ![...document.querySelectorAll("main [role=status]")].some(one => /^Loading/.test(one.textContent))"""
     )
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -56,22 +56,9 @@ class Reported:
 
 
 def in_a_thread(coroutine):
-    """What the coroutine returns. The browser's driver has a loop in the thread of the tests, where no other may run."""
-    found = []
-
-    def run():
-        try:
-            found.append((asyncio.run(coroutine), None))
-        except BaseException as error:
-            found.append((None, error))
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    [(result, error)] = found
-    if error is not None:
-        raise error
-    return result
+    """What the coroutine returns. In the thread of the tests no loop may run beside that of the browser's driver."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
 
 
 def document(number):
@@ -228,7 +215,7 @@ def make_real(folder):
     return Reported(folder, paths, samples, folder / "towns.jsonl", results, ended)
 
 
-WORDS = "the a river town which lies between hills and was founded before anybody wrote down what it is called".split()
+SENTENCE = "the river town which lies between the hills was founded before anybody wrote down what it is called "
 
 
 def make_large(folder, *, questions=10_000, runs=6, metrics=("recall@10", "token_f1")):
@@ -240,7 +227,8 @@ def make_large(folder, *, questions=10_000, runs=6, metrics=("recall@10", "token
             value = (number * 7919 + run * 104_729) % 1000 / 999
             both = {"recall@10": float(round(value)), "token_f1": value}
             measured = {name: both[name] for name in metrics}
-            answer = " ".join(WORDS[(number + run + i) % len(WORDS)] for i in range(58))
+            start = (number + run) % len(SENTENCE)
+            answer = (SENTENCE * 4)[start : start + 300]
             missing = number % 500 == run
             samples.append(
                 SampleResult(
@@ -304,7 +292,7 @@ def _hostile_result(name, position):
             SampleResult(
                 f"{evil} {number}" if number else evil,
                 "errored" if errored else "successful",
-                {metric: None if errored else (number + position) % 7 / 6 for metric in metrics},
+                dict.fromkeys(metrics, None if errored else (number + position) % 7 / 6),
                 answer=None if errored else ("x\n" * 524_288 if number == 12 and position == 0 else evil * 2),
                 retrieved_ids=[evil[:200], *EVIL[:3]],
                 retrieved_uris=[

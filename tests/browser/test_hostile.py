@@ -109,13 +109,13 @@ def test_errors_are_texts(opened):
 
 
 def test_nothing_is_found_where_only_objects_have_it(opened):
-    for hash, said in (
+    for address, said in (
         ("#constructor/1", "Question 1"),
         ("#toString/1", "Not in this report"),
         ("#/metric/toString", "Not in this report"),
         ("#/metric/hasOwnProperty", "Not in this report"),
     ):
-        go(opened, hash)
+        go(opened, address)
         assert heading(opened) == said
 
 
@@ -144,8 +144,8 @@ def test_half_a_character_is_shown(written, watched, place):
     report = written(make)
     with watched() as page:
         open_at(page, report)
-        for hash in ("#/questions", "#/errors", "#/"):
-            go(page, hash)
+        for address in ("#/questions", "#/errors", "#/"):
+            go(page, address)
             assert heading(page) in ("Questions", "Errors", "1 run on 1 question")
         follow(page, page.locator(".metric-table tr.group a"))
         go(page, "#/questions")

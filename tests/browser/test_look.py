@@ -3,7 +3,7 @@
 import pypdf
 import pytest
 
-from .pages import cells, go, open_at
+from .pages import cells, drawn, go, open_at
 
 PAGES = [
     "#/",
@@ -19,7 +19,7 @@ PAGES = [
 
 def opened_details(page):
     page.evaluate("() => { for (const one of document.querySelectorAll('main details')) one.open = true }")
-    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    drawn(page)
 
 
 @pytest.mark.parametrize("colors", ["light", "dark"])
@@ -27,20 +27,20 @@ def opened_details(page):
 def test_no_page_has_serious_violations_or_scrolls_sideways(watched, real, violations, width, colors):
     with watched(width=width, colors=colors) as page:
         open_at(page, real)
-        for hash in PAGES:
-            go(page, hash)
+        for address in PAGES:
+            go(page, address)
             opened_details(page)
-            assert violations(page) == [], hash
-            assert page.evaluate("() => document.documentElement.scrollWidth") <= width, hash
+            assert violations(page) == [], address
+            assert page.evaluate("() => document.documentElement.scrollWidth") <= width, address
 
 
 def test_hostile_names_do_not_scroll_a_phone_sideways(watched, hostile):
     with watched(width=360) as page:
         open_at(page, hostile)
-        for hash in ("#/", "#/metric/constructor", "#/compare", "#/questions", "#/errors", "#%23/3", "#metric/13"):
-            go(page, hash)
+        for address in ("#/", "#/metric/constructor", "#/compare", "#/questions", "#/errors", "#%23/3", "#metric/13"):
+            go(page, address)
             opened_details(page)
-            assert page.evaluate("() => document.documentElement.scrollWidth") <= 360, hash
+            assert page.evaluate("() => document.documentElement.scrollWidth") <= 360, address
 
 
 def test_dark_and_light_are_chosen_and_remembered(watched, real):
@@ -53,6 +53,7 @@ def test_dark_and_light_are_chosen_and_remembered(watched, real):
         button = page.get_by_role("button", name="Theme")
         assert button.inner_text() == "Theme: auto"
         button.click()
+        drawn(page)
         assert button.inner_text() == "Theme: light"
         light = back(page)
         assert light != dark
@@ -60,8 +61,10 @@ def test_dark_and_light_are_chosen_and_remembered(watched, real):
         assert button.inner_text() == "Theme: light"
         assert back(page) == light
         button.click()
+        drawn(page)
         assert (button.inner_text(), back(page)) == ("Theme: dark", dark)
         button.click()
+        drawn(page)
         assert (button.inner_text(), back(page)) == ("Theme: auto", dark)
         page.emulate_media(color_scheme="light")
         assert back(page) == light
@@ -70,18 +73,18 @@ def test_dark_and_light_are_chosen_and_remembered(watched, real):
 def test_nothing_moves_for_those_who_ask_for_it(watched, real):
     with watched(reduced_motion="reduce") as page:
         open_at(page, real)
-        for hash in PAGES[:-1]:
-            go(page, hash)
+        for address in PAGES[:-1]:
+            go(page, address)
             opened_details(page)
             moving = page.evaluate(
                 """() => [...document.querySelectorAll("*")].filter(one => {
                     const style = getComputedStyle(one);
                     const lasts = list => list.split(",").some(time => parseFloat(time) > 0.001);
-                    return lasts(style.transitionDuration) || (style.animationName !== "none" && lasts(style.animationDuration))
-                        || style.scrollBehavior === "smooth";
+                    const moves = style.animationName !== "none" && lasts(style.animationDuration);
+                    return moves || lasts(style.transitionDuration) || style.scrollBehavior === "smooth";
                 }).map(one => one.outerHTML.slice(0, 100)).concat(document.getAnimations().map(String))"""
             )
-            assert moving == [], hash
+            assert moving == [], address
 
 
 def printed(page, path):

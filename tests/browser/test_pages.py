@@ -158,14 +158,14 @@ def test_the_rows_of_what_failed_open_by_keys(watched, real):
 PAGES = ["#/", "#/metric/mrr", "#/compare", "#/questions", "#/errors", "#keywords/5", "#repeated/6", "#nobody/1"]
 
 
-@pytest.mark.parametrize("hash", PAGES)
-def test_every_page_says_what_is_partial(opened, real, hash):
-    go(opened, hash)
+@pytest.mark.parametrize("address", PAGES)
+def test_every_page_says_what_is_partial(opened, real, address):
+    go(opened, address)
     assert opened.locator("aside.warnings").inner_text() == real.reported.is_partial
 
 
 @pytest.mark.parametrize(
-    ("hash", "said"),
+    ("address", "said"),
     [
         ("#nobody/1", "There is no run nobody."),
         ("#keywords/61", "keywords has 60 samples: there is no number 61."),
@@ -182,8 +182,8 @@ def test_every_page_says_what_is_partial(opened, real, hash):
         ("#/toString", "There is no page #/toString."),
     ],
 )
-def test_addresses_that_lead_nowhere(opened, hash, said):
-    go(opened, hash)
+def test_addresses_that_lead_nowhere(opened, address, said):
+    go(opened, address)
     assert heading(opened) == "Not in this report"
     assert " ".join(opened.locator("main p").first.inner_text().split()) == said
     follow(opened, opened.get_by_role("link", name="Go to the overview"))
