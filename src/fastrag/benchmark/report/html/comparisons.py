@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from fastrag.benchmark.report.texts import short
 from fastrag.benchmark.results import BenchmarkResult
 from fastrag.errors import ConfigurationError
 
-# Enough to see that a permutation test agrees; the p that decides is exact.
+# Enough to see whether a permutation test agrees: no verdict rests on it.
 _SIGN_FLIPS = 999
 _MOST_NOTES = 100
 _NOT_ASKED = b"."
@@ -57,7 +56,7 @@ _AS_THEY_ARE = (
 class Comparisons:
     """All pairs of runs that have questions and a metric to compare, the earlier one the baseline.
 
-    The comparisons are made when the first is asked for, all of them then, for each is adjusted for the others.
+    When the first comparison is asked for, all are made, for each is adjusted for the others.
 
     Attributes:
         pairs: (baseline, candidate), by their numbers.
@@ -65,7 +64,6 @@ class Comparisons:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._lock = Lock()
         self._metrics = {run: self._comparable(run) for run, result in enumerate(catalogue.results) if result.samples}
         self.pairs = [
             (first, second)
@@ -79,8 +77,7 @@ class Comparisons:
         Raises:
             KeyError: There is none of that pair.
         """
-        with self._lock:
-            comparison = self._all[pair]
+        comparison = self._all[pair]
         baseline, candidate = pair
         pairing = comparison.pairings[0]
         sentences = [*notes(comparison), *self._left_out(pair), *legend(comparison)]
