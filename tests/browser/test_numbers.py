@@ -1,5 +1,6 @@
 """What the pages show is what the command line says: every run and metric, rankings, comparisons, slices."""
 
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import combinations
@@ -13,10 +14,13 @@ from fastrag.benchmark import (
     StatusCounts,
     question_changes,
     rank,
+    read_judgements,
+    trade_offs,
 )
 from fastrag.benchmark.comparison import compare_families
 from fastrag.benchmark.comparison_settings import Settings
 from fastrag.benchmark.journal import read_partial
+from fastrag.benchmark.judging.judgement_file import judgements_path
 from fastrag.benchmark.metric_ranges import range_of
 from fastrag.benchmark.paired_tests import SIGN_FLIPS
 from fastrag.benchmark.pairing import coverage_of
@@ -157,6 +161,44 @@ def test_rankings_with_their_ties(opened, results, formats):
             tied = [text.partition(": ")[2] for text in said if text.startswith("Tied with it")]
             assert tied == ([", ".join(told["tied_with_winner"])] if told["tied_with_winner"] else [])
     assert "=1" in {row[0] for row in cells(section.locator("table"))}
+
+
+def test_quality_against_latency(opened, results, formats):
+    go(opened, "#/")
+    section = opened.locator("section[aria-labelledby=trade-offs]")
+    offered = section.locator("select option").all_inner_texts()
+    assert offered == [name for name in formats if name not in ("latency_ms", "total_tokens", "cost_usd")]
+    for metric in ("mrr", "token_f1"):
+        section.locator("select").select_option(metric)
+        drawn(opened)
+        having = [result for result in results if metric in result.summary]
+        head, *rows = cells(section.locator("table"))
+        # Of cost_usd the retriever knows nothing: where it takes part, latency alone is the price.
+        assert head[1:-1] == [metric, "latency_ms", *(["cost_usd"] if len(having) < len(results) else [])]
+        told = {one.result.name: one for one in trade_offs(having, head[1:-1])}
+        for name, *numbers, front in rows:
+            if name not in told:
+                assert "not compared" in front
+                continue
+            assert numbers == [number(told[name].means[key], formats[key]) for key in head[1:-1]]
+            assert (front == "on the front") == told[name].on_front
+
+
+def test_verdicts_of_judges_are_counted(opened, real):
+    go(opened, "#/metric/faithfulness")
+    (_, *words), *rows = cells(opened.locator("section[aria-labelledby=verdicts] table"))
+    judged = [path.with_name(path.name.removesuffix(".journal")) for path in real.reported.paths]
+    judged = [path for path in map(judgements_path, judged) if path.exists()]
+    for row, path in zip(rows, judged, strict=True):
+        counts = Counter(
+            claim.verdict.replace("_", " ")
+            for by_metric in read_judgements(path).by_position.values()
+            for given in by_metric["faithfulness"].opinions
+            for claim in given.opinion.claims
+        )
+        shown = {word: int(text.split("\n")[0]) for word, text in zip(words, row[1:], strict=True)}
+        assert shown == {word: counts[word] for word in words}
+        assert counts.total() == sum(shown.values())
 
 
 def test_a_metric_page_has_the_summary_of_every_run(opened, results, formats):

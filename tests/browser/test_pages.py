@@ -271,7 +271,10 @@ def test_a_question_shows_all_that_was_kept(opened, real, number):
             assert line == f"{source.id} {mark} score {source.metadata['score']:.4f} {source.uri}"
             assert shown.locator(".long-text").text_content() == source.text
         missed = set(sample.relevant_ids) - {source.id for source in outcome.sources}
-        if outcome.sources:
+        if not outcome.sources:
+            # It failed before it could miss anything.
+            assert article.locator(".missed").count() == 0
+        else:
             assert article.locator(".missed").count() == bool(missed)
             assert set(article.locator(".missed li").all_inner_texts()) == missed
         if judgements_path(path).exists():
@@ -285,6 +288,9 @@ def expect_judgement(shown, judgement):
     text = squeezed(shown.inner_text())
     score = "not measured" if judgement.score is None else f"{judgement.score:.3f}"
     assert text.startswith(f"{judgement.metric}: {score}")
+    if judgement.missing is not None:
+        # Once, however few opinions there are.
+        assert text.count(f"Not measured: {judgement.missing.kind}") == 1
     for given in judgement.opinions:
         assert given.model in text
         (_, *rows) = cells(shown.locator("table")) if given.opinion.claims else [None]

@@ -201,7 +201,13 @@ function Result(props: {
       ) : (
         <p class="muted">{sample.status === "errored" ? "No answer." : "No answer: only sources were asked for."}</p>
       )}
-      <Sources sources={sample.sources} texts={texts} relevant={relevant} isKept={run?.keeps_sources ?? false} />
+      {/* What failed before it retrieved anything did not miss what is relevant. */}
+      <Sources
+        sources={sample.sources}
+        texts={texts}
+        relevant={sample.status === "errored" && sample.sources.length === 0 ? {} : relevant}
+        isKept={run?.keeps_sources ?? false}
+      />
       <Judgements judgements={sample.judgements} isKept={run?.keeps_judgements ?? false} />
     </div>
   );

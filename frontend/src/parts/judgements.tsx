@@ -31,6 +31,7 @@ function Missing({ missing }: { missing: { kind: string; detail: string } }) {
 function OneJudgement({ judgement }: { judgement: Judgement }) {
   const { overview } = useReport();
   const format = overview.metrics.find(({ name }) => name === judgement.metric)?.format ?? ".3f";
+  const isSaidBelow = judgement.opinions.length === 1 && judgement.opinions.every(({ missing }) => missing !== null);
   return (
     <div class="judgement">
       <h5>
@@ -42,7 +43,7 @@ function OneJudgement({ judgement }: { judgement: Judgement }) {
           </span>
         )}
       </h5>
-      {judgement.missing !== null && <Missing missing={judgement.missing} />}
+      {judgement.missing !== null && !isSaidBelow && <Missing missing={judgement.missing} />}
       {judgement.opinions.map((opinion) => (
         <OneOpinion key={`${opinion.model} ${opinion.take}`} opinion={opinion} format={format} />
       ))}

@@ -6,6 +6,7 @@ import { extent, ticks } from "./scale";
 
 const STRIP_WIDTH = 200;
 const MARGIN = 8;
+const DIGIT_WIDTH = 6;
 const SPARK_WIDTH = 110;
 const SPARK_HEIGHT = 22;
 const WIDEST_BAR = 12;
@@ -21,7 +22,13 @@ export function stripScale(every: Evidence[]): Scale | null {
   const ends = extent(every.flatMap(({ mean, interval }) => [mean, interval?.low, interval?.high]));
   if (ends === null) return null;
   const [low, high] = ends;
-  return { low, high, ticks: ticks(low, high, 4) };
+  const fits = ([first = 0, second = high, ...others]: number[]) => {
+    const characters = Math.max(...[first, second, ...others].map((tick) => tickText(tick).length));
+    return ((second - first) / (high - low)) * (STRIP_WIDTH - 2 * MARGIN) > characters * DIGIT_WIDTH + MARGIN;
+  };
+  // Of long numbers there is room for fewer.
+  const found = [4, 3, 2].map((about) => ticks(low, high, about)).find(fits);
+  return { low, high, ticks: found ?? ticks(low, high, 1).slice(0, 1) };
 }
 
 function place(scale: Scale, value: number): number {
