@@ -37,6 +37,13 @@ def test_shares_of_0_and_1_stand_at_the_ends_of_the_known_range():
     assert (len(counts), counts[0], counts[-1]) == (20, 1, 2)
 
 
+def test_the_largest_floats_have_bins():
+    scores = np.array([1.5e308, 1.7e308, -1.7e308])
+    assert sum(histogram(scores, bin_ends(scores, None))) == 3
+    assert sum(histogram(scores[:2], bin_ends(scores[:2], None))) == 2
+    assert sum(histogram(scores[:1], bin_ends(scores[:1], None))) == 1
+
+
 def test_a_score_between_two_bins_is_in_the_upper_one():
     assert histogram(np.array([0.0, 0.5, 1.0]), [0.0, 0.5, 1.0]) == [1, 2]
 

@@ -38,7 +38,7 @@ def bin_ends(scores: NDArray[np.float64], score_range: Range | None) -> list[flo
     if low == high:
         width = max(abs(low) * 0.01, 1e-12)
         return [max(low - width, -sys.float_info.max), min(low + width, sys.float_info.max)]
-    if low > 0 and high > _HEAVY_TAIL * float(np.median(scores)):
+    if low > 0 and high > _HEAVY_TAIL * _lower_median(scores):
         logs = np.linspace(math.log(low), math.log(high), _BINS + 1)[1:-1]
         return _rising(low, np.exp(logs), high)
     return _linear(low, high, _BINS)
@@ -52,6 +52,12 @@ def histogram(scores: NDArray[np.float64], ends: list[float]) -> list[int]:
     places = np.clip(np.searchsorted(np.array(ends), scores, side="right") - 1, 0, bins - 1)
     counts: list[int] = np.bincount(places, minlength=bins).tolist()
     return counts
+
+
+def _lower_median(scores: NDArray[np.float64]) -> float:
+    """The median, of an even number the lower of the two in the middle: their mean may be larger than every float."""
+    middle = (scores.size - 1) // 2
+    return float(np.partition(scores, middle)[middle])
 
 
 def _are_few_whole_numbers(scores: NDArray[np.float64], low: float, high: float) -> bool:
