@@ -11,8 +11,12 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from fastrag.benchmark.statistics import Interval
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 SIGN_FLIPS = 9_999
 # From so many equal differences on, random signs can show them at the usual level: 2 / 2**6 = 0.03.
@@ -196,16 +200,16 @@ def equivalence_of(test: PairedTest, margin: float) -> float | None:
     return float(abs(test.mean) >= margin) if test.n >= _FLIPS_CAN_TELL else None
 
 
-def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Adjusted p in the same order; a None is no member of the family and stays None.
+def holm(p: float, others: ArrayLike) -> float:
+    """``p`` adjusted for being one of a family, beside the p of all its other members.
 
-    >>> holm([0.01, None, 0.04, 0.03])
-    [0.03, None, 0.06, 0.06]
+    >>> [holm(0.01, [0.04, 0.03]), holm(0.04, [0.01, 0.03]), holm(0.03, [0.01, 0.04])]
+    [0.03, 0.06, 0.06]
     """
-    present = sorted((p, position) for position, p in enumerate(p_values) if p is not None)
-    adjusted: list[float | None] = [None] * len(p_values)
-    highest = 0.0
-    for rank, (p, position) in enumerate(present):
-        highest = max(highest, min(1.0, (len(present) - rank) * p))
-        adjusted[position] = highest
-    return adjusted
+    import numpy as np
+
+    every = np.asarray(others, dtype=np.float64)
+    smaller = np.sort(every[every < p])
+    size = every.size + 1
+    steps = (size - np.arange(smaller.size)) * smaller
+    return min(1.0, max(float(steps.max(initial=0.0)), (size - smaller.size) * p))

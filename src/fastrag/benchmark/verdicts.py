@@ -11,11 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from fastrag.benchmark.comparison_records import Coverage, Verdict
 from fastrag.benchmark.doubt import Doubt, highest_p, lowest_p
 from fastrag.benchmark.paired_tests import differences_of, holm
 from fastrag.benchmark.pairing import PairedScores
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +139,12 @@ class Family:
     def __init__(self, evidence: Sequence[Evidence], alpha: float, *, others: int = 0) -> None:
         self.alpha = alpha
         self.size = len(evidence) + others
+        import numpy as np
+
         # A comparison without a p counts with 1: whether it has one, failures decide.
-        self._highest = [one.highest_p() for one in evidence] + [1.0] * others
-        self._lowest = [one.lowest_p() for one in evidence] + [1.0] * others
-        self._equivalences = [one.highest_p_equivalence() for one in evidence]
+        self._highest = np.array([one.highest_p() for one in evidence] + [1.0] * others)
+        self._lowest = np.array([one.lowest_p() for one in evidence] + [1.0] * others)
+        self._equivalences = np.array([one.highest_p_equivalence() for one in evidence])
         self._has_failures = any(one.unknown.count for one in evidence)
 
     def adjusted(self, position: int, p: float | None) -> float | None:
@@ -160,17 +167,18 @@ class Family:
 
     def shows_equivalent(self, position: int) -> bool:
         """Whether the difference is within the margin, whatever would have been scored where either failed."""
-        return self._is_within_alpha(self._equivalences, position, self._equivalences[position])
+        return self._is_within_alpha(self._equivalences, position, float(self._equivalences[position]))
 
-    def _is_within_alpha(self, p_values: Sequence[float], position: int, p: float) -> bool:
+    def _is_within_alpha(self, p_values: NDArray[np.float64], position: int, p: float) -> bool:
         # Most p are above alpha before they are adjusted, which takes all the others.
         return p <= self.alpha and _adjusted(p_values, position, p) <= self.alpha
 
 
-def _adjusted(p_values: Sequence[float], position: int, p: float) -> float:
+def _adjusted(p_values: NDArray[np.float64], position: int, p: float) -> float:
     """``p`` in the place of the one at ``position``, adjusted by Holm."""
-    found = holm([*p_values[:position], p, *p_values[position + 1 :]])[position]
-    return 1.0 if found is None else found
+    import numpy as np
+
+    return holm(p, np.delete(p_values, position))
 
 
 def verdict_of(
