@@ -100,6 +100,8 @@ def elsewhere():
 
 def test_a_page_of_another_origin_reads_nothing(browser, served, elsewhere):
     page = browser.new_page()
+    statuses = []
+    page.on("response", lambda reply: reply.url.startswith(served) and statuses.append(reply.status))
     page.goto(elsewhere)
     for address in (f"{served}data/overview.json", served):
         for mode in ("cors", "no-cors"):
@@ -122,6 +124,9 @@ def test_a_page_of_another_origin_reads_nothing(browser, served, elsewhere):
     assert "keywords" not in framed
     page.wait_for_function("() => window.length === 1")
     assert all("keywords" not in frame.content() for frame in page.frames)
+    # The browser keeps the answers from the page, and the server does not even give any.
+    assert statuses
+    assert set(statuses) == {403}
     page.close()
 
 
