@@ -35,11 +35,23 @@ class FrameColumn:
     values: list[Any]
 
 
-def result_columns(result: BenchmarkResult) -> list[FrameColumn]:
-    """One row a sample, in their order. A metric is ``score.<its name>``, so that none is taken for a field."""
+def metrics_of(results: Iterable[BenchmarkResult]) -> list[str]:
+    """Every metric that any of the results has, in the order in which they first appear."""
+    found: dict[str, None] = {}
+    for result in results:
+        found |= dict.fromkeys(result.summary)
+        found |= dict.fromkeys(metric for sample in result.samples for metric in sample.scores)
+    return list(found)
+
+
+def result_columns(result: BenchmarkResult, metrics: Iterable[str] | None = None) -> list[FrameColumn]:
+    """One row a sample, in their order. A metric is ``score.<its name>``, so that none is taken for a field.
+
+    ``metrics`` are those that have a column, whether the result has them or not; None is all that it has.
+    """
     samples = result.samples
     count = len(samples)
-    metrics = dict.fromkeys([*result.summary, *(metric for sample in samples for metric in sample.scores)])
+    metrics = metrics_of([result]) if metrics is None else metrics
     return [
         FrameColumn("run", "text", [_text(result.name)] * count),
         FrameColumn("created_at", "time", [_utc(result.created_at)] * count),

@@ -13,8 +13,8 @@ from datetime import datetime
 from pathlib import Path
 
 from fastrag.benchmark.arguments import require_results
-from fastrag.benchmark.report.exports.samples_table import samples_columns
 from fastrag.benchmark.report.exports.writing import write_text
+from fastrag.benchmark.report.frames import metrics_of, result_columns
 from fastrag.benchmark.results import BenchmarkResult
 
 # Without it Excel takes UTF-8 for the local code page; pandas and polars pass over it.
@@ -56,7 +56,9 @@ def write_csv(results: Iterable[BenchmarkResult], path: str | Path) -> None:
 
 def csv_pieces(results: Sequence[BenchmarkResult]) -> Iterator[str]:
     """What `write_csv` writes, row by row."""
-    for index, columns in enumerate(samples_columns(results)):
+    metrics = metrics_of(results)
+    for index, result in enumerate(results):
+        columns = result_columns(result, metrics)
         if not index:
             yield _row(column.name for column in columns)
         yield from map(_row, zip(*(column.values for column in columns), strict=True))

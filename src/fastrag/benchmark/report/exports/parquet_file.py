@@ -8,9 +8,8 @@ from pathlib import Path
 from fastrag._support.extras import import_extra
 from fastrag._support.files import written_atomically
 from fastrag.benchmark.arguments import require_results
-from fastrag.benchmark.report.exports.samples_table import samples_columns
 from fastrag.benchmark.report.exports.writing import unwritable
-from fastrag.benchmark.report.frames import to_arrow
+from fastrag.benchmark.report.frames import metrics_of, result_columns, to_arrow
 from fastrag.benchmark.results import BenchmarkResult
 
 
@@ -38,7 +37,9 @@ def write_parquet(results: Iterable[BenchmarkResult], path: str | Path) -> None:
     ['=1+1']
     """
     parquet = import_extra("pyarrow.parquet", extra="arrow", purpose="writing Parquet")
-    tables = list(map(to_arrow, samples_columns(require_results(results))))
+    listed = require_results(results)
+    metrics = metrics_of(listed)
+    tables = [to_arrow(result_columns(result, metrics)) for result in listed]
     try:
         with written_atomically(Path(path)) as file, parquet.ParquetWriter(file, tables[0].schema) as writer:
             for table in tables:
