@@ -118,6 +118,28 @@ def is_not_applicable(sample: SampleResult, metric: str) -> bool:
     return any(part.startswith(f"{metric}: not_applicable: ") for part in sample.error.split("; "))
 
 
+def reason_of_missing(sample: SampleResult, metric: str) -> tuple[str, str]:
+    """Why ``metric`` has no score on this sample: the kind, as of `kind_of_missing`, and the detail.
+
+    The detail is the sample's whole ``error`` where that is of no one metric: the pipeline failed, or the kind is not
+    known. It is empty where nothing was recorded.
+
+    >>> sample = SampleResult("Why?", "incomplete", {"mrr": None}, error="mrr: not_applicable: no relevant_ids")
+    >>> reason_of_missing(sample, "mrr")
+    ('not_applicable', 'no relevant_ids')
+    """
+    error = sample.error or ""
+    if sample.status == "errored":
+        return "not_attempted" if error.startswith("not attempted: ") else "errored", error
+    score = sample.scores.get(metric)
+    if score is not None:
+        return "invalid_score", f"the score is {score}"
+    start = f"{metric}: "
+    parts = (part.removeprefix(start) for part in error.split("; ") if part.startswith(start))
+    kind, _, detail = next(parts, "").partition(":")
+    return (kind, detail.removeprefix(" ")) if kind in get_args(Kind) else ("unknown", error)
+
+
 def kind_of_missing(sample: SampleResult, metric: str) -> str:
     """Why ``metric`` has no score on this sample, in a word.
 
@@ -127,13 +149,4 @@ def kind_of_missing(sample: SampleResult, metric: str) -> str:
     >>> kind_of_missing(SampleResult("Why?", "errored", {"mrr": None}, error="not attempted: out of time"), "mrr")
     'not_attempted'
     """
-    if sample.status == "errored":
-        return "not_attempted" if (sample.error or "").startswith("not attempted: ") else "errored"
-    if sample.scores.get(metric) is not None:
-        return "invalid_score"
-    kinds = [
-        part.removeprefix(f"{metric}: ").partition(":")[0]
-        for part in (sample.error or "").split("; ")
-        if part.startswith(f"{metric}: ")
-    ]
-    return kinds[0] if kinds and kinds[0] in get_args(Kind) else "unknown"
+    return reason_of_missing(sample, metric)[0]

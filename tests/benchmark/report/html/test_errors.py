@@ -101,7 +101,7 @@ def test_each_metric_without_a_score_has_its_own_reason(groups_of):
         ("not_applicable", "a", "no relevant_ids"),
         ("judge_unparseable", "b", "no JSON, at all"),
         ("unknown", "d", error),
-        ("invalid_score", "e", "invalid_score"),
+        ("invalid_score", "e", "the score is nan"),
     ]
 
 

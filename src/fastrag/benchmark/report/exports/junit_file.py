@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastrag.benchmark.arguments import require_results
+from fastrag.benchmark.reasons import kind_of_missing
 from fastrag.benchmark.report.exports.writing import write_text
 from fastrag.benchmark.report.junit import junit_document
 from fastrag.benchmark.report.texts import one_line
@@ -15,8 +16,6 @@ from fastrag.benchmark.results import BenchmarkResult, SampleResult
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
-
-_NOT_ATTEMPTED = "not attempted: "
 
 
 def write_junit(results: Iterable[BenchmarkResult], path: str | Path) -> None:
@@ -81,7 +80,7 @@ def _complain(case: Element, sample: SampleResult) -> str:
 
     reason = sample.error or ""
     message = one_line(reason, most=400)
-    if sample.status == "incomplete" or reason.startswith(_NOT_ATTEMPTED):
+    if sample.status == "incomplete" or kind_of_missing(sample, "") == "not_attempted":
         ElementTree.SubElement(case, "skipped", message=message)
         return "skipped"
     kind = one_line(reason.partition(":")[0], most=80)

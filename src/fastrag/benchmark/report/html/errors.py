@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fastrag.benchmark.pairing import measured_score
-from fastrag.benchmark.reasons import kind_of_missing
+from fastrag.benchmark.reasons import reason_of_missing
 from fastrag.benchmark.report.html.catalogue import Catalogue
 from fastrag.benchmark.results import SampleResult
 
@@ -84,24 +84,14 @@ def alike(message: str) -> str:
 
 def _failures(sample: SampleResult, metrics: list[str]) -> list[tuple[str, str | None, str]]:
     """(kind, metric, message) of all that went wrong with a sample."""
-    error = sample.error or _NO_REASON
     if sample.status == "errored":
-        return [(kind_of_missing(sample, ""), None, error[:_LONGEST_MESSAGE])]
-    found: list[tuple[str, str | None, str]] = []
-    for metric in metrics:
-        if measured_score(sample, metric) is None:
-            kind = kind_of_missing(sample, metric)
-            found.append((kind, metric, _detail(error, metric, kind)[:_LONGEST_MESSAGE]))
-    return found
+        return [_failure(sample, None)]
+    return [_failure(sample, metric) for metric in metrics if measured_score(sample, metric) is None]
 
 
-def _detail(error: str, metric: str, kind: str) -> str:
-    """What the sample's error says of one metric beside the kind."""
-    start = f"{metric}: {kind}"
-    for part in error.split("; "):
-        if part.startswith(start):
-            return part.removeprefix(start).removeprefix(": ") or kind
-    return error if kind == "unknown" else kind
+def _failure(sample: SampleResult, metric: str | None) -> tuple[str, str | None, str]:
+    kind, detail = reason_of_missing(sample, metric or "")
+    return kind, metric, (detail or _NO_REASON)[:_LONGEST_MESSAGE]
 
 
 def _rest(groups: list[_Group]) -> _Group:
