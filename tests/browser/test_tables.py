@@ -190,3 +190,18 @@ def test_ten_thousand_questions_of_six_runs(watched, large):
         scroll_to(page, 1)
         assert dom_rows(page) < 300
         assert page.locator(".virtual-table tbody tr").last.get_attribute("aria-rowindex") == "10001"
+
+
+def test_the_end_of_a_table_lets_the_focus_go(opened):
+    go(opened, "#/questions")
+    opened.locator(".virtual-table tbody a[tabindex='0']").focus()
+    opened.keyboard.press("End")
+    drawn(opened)
+    # There is no row further down.
+    opened.keyboard.press("ArrowDown")
+    drawn(opened)
+    assert opened.locator(".virtual-table tbody tr:focus-within").get_attribute("aria-rowindex") == "61"
+    search = opened.get_by_label("Search the questions")
+    search.click()
+    drawn(opened)
+    assert search.evaluate("input => input === document.activeElement")

@@ -50,7 +50,7 @@ interface Sort {
 const ROW_PX = 34;
 // On a phone the head has a line of its own.
 const TALL_ROW_PX = 60;
-export const NARROW = "(max-width: 44rem)";
+const NARROW = "(max-width: 44rem)";
 /** Rows drawn beyond both ends of the view, so that scrolling meets none that is not there yet. */
 const MARGIN_ROWS = 8;
 const PRINTED_ROWS = 200;
@@ -109,8 +109,7 @@ function steps(key: string, page: number): number | null {
 }
 
 export function VirtualTable({ name, label, rows, choice, head, columns, href }: Props) {
-  const [first, ...others] = columns;
-  const all = useMemo(() => (first === undefined ? [head] : [first, head, ...others]), [first, head, others]);
+  const all = useMemo(() => [...columns.slice(0, 1), head, ...columns.slice(1)], [columns, head]);
   const [sort, setSort] = useRemembered<Sort | null>(`sort ${name}`, null);
   const column = all.find(({ key }) => key === sort?.key);
   const inOrder = useMemo(() => sorted(rows, column, sort?.descending ?? false), [rows, column, sort]);
@@ -164,8 +163,10 @@ export function VirtualTable({ name, label, rows, choice, head, columns, href }:
   const moveTo = (index: number) => {
     if (inOrder.length === 0) return;
     const to = Math.min(Math.max(index, 0), inOrder.length - 1);
-    wanted.current = to;
     show(to);
+    // At either end it has the focus already: a wish that nothing is drawn for would be granted when the reader is elsewhere.
+    if (to === active) return;
+    wanted.current = to;
     setActive(to);
   };
   useLayoutEffect(() => {
