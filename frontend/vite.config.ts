@@ -2,7 +2,6 @@ import { defineConfig } from "vite";
 
 // One script and one style sheet, for a page that has to hold them both itself.
 export default defineConfig({
-  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     outDir: "../src/fastrag/benchmark/report/html/static",
     emptyOutDir: true,

@@ -30,7 +30,7 @@ export function useReport(): Report {
   return report;
 }
 
-export type Loaded<T> = { value: T; problem?: undefined } | { value?: undefined; problem?: string };
+type Loaded<T> = { value: T; problem?: undefined } | { value?: undefined; problem?: string };
 
 /** The parts of these names, once all are there. What was shown stays until what is new is there. */
 export function useParts<T>(names: string[]): Loaded<T[]> {

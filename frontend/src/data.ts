@@ -1,7 +1,7 @@
 /** Where the parts come from: out of the page itself, or from the server that made it. */
 import type { Overview } from "./model";
 
-export interface PartSource {
+interface PartSource {
   /** The part of that name, parsed; fails with an Error that says what to do. */
   load<T>(name: string): Promise<T>;
 }

@@ -1,7 +1,6 @@
 import { render } from "preact";
 import { App } from "./app";
 import "./styles/base.css";
-import "./styles/pages.css";
 
 const root = document.getElementById("report");
 if (root !== null) {

@@ -6,7 +6,7 @@ import "../styles/chart.css";
 /** How the box looks that says what a mark stands for: the `tip` of Plot's marks. */
 export const TIP: TipOptions = { fontSize: 12, lineHeight: 1.3, stroke: "var(--line)" };
 
-export interface ChartProps {
+interface ChartProps {
   /** A sentence that says what the chart shows, for those who do not see it. */
   label: string;
   /**

@@ -5,7 +5,7 @@ import { RunName } from "./runs";
 import { Scroll } from "./scroll";
 import { numbers, TableHead, words } from "./table-head";
 
-export interface Counted {
+interface Counted {
   run: number;
   /** By the key of the column; what is not there is 0. */
   counts: Record<string, number>;

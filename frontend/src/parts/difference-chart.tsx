@@ -26,7 +26,7 @@ function roundStep(value: number): number {
 }
 
 /** Bins around 0: no difference is in the middle of one, so that ties are a bar of their own. */
-export function binned(differences: readonly number[]): Bins {
+function binned(differences: readonly number[]): Bins {
   const ordered = Float64Array.from(differences).sort();
   const at = (share: number) => ordered[Math.round(share * (ordered.length - 1))] ?? 0;
   let [low, high] = [Math.min(at(0), 0), Math.max(at(1), 0)];
@@ -86,7 +86,6 @@ export function DifferenceChart({
         return bin.from < 0 === higher ? "var(--bad)" : "var(--good)";
       };
       return {
-        width,
         height: isNarrow ? 230 : 290,
         marginTop: 26,
         marginLeft: 52,

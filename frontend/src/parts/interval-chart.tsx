@@ -8,7 +8,7 @@ import { Chart, TIP } from "./chart";
 import { runColour, runSymbol } from "./runs";
 import { extent, tickCount } from "./scale";
 
-export interface IntervalRow {
+interface IntervalRow {
   run: number;
   /** Of the slice; "" where there are none. */
   group: string;

@@ -11,7 +11,7 @@ const SPARK_WIDTH = 110;
 const SPARK_HEIGHT = 22;
 const WIDEST_BAR = 12;
 
-export interface Scale {
+interface Scale {
   low: number;
   high: number;
   ticks: number[];

@@ -157,7 +157,6 @@ function Scatter({
         );
       }
       return {
-        width,
         height: 270,
         marginLeft: 48,
         marginTop: 26,
