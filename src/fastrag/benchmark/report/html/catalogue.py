@@ -58,7 +58,7 @@ class Catalogue:
             try:
                 self.higher_is_better[name] = agreed_direction(having, name)
             except ConfigurationError:
-                self.higher_is_better[name] = next(agreed_direction([one], name) for one in having)
+                self.higher_is_better[name] = agreed_direction(having[:1], name)
                 self.disputed.add(name)
 
     @property

@@ -94,6 +94,8 @@ class DetailsParts:
         outcome = None if run.outcomes is None else run.outcomes.by_position.get(position)
         if outcome is not None and outcome.question != sample.question:
             outcome = None
+        sources = retrieved(sample, outcome)
+        marks = self._relevance_in(number).of(self._samples.get(sample.question), sources)
         judgements = {} if run.judgements is None else run.judgements.by_position.get(position, {})
         return {
             "run": number,
@@ -106,18 +108,14 @@ class DetailsParts:
             "input_tokens": None if outcome is None else outcome.input_tokens,
             "output_tokens": None if outcome is None else outcome.output_tokens,
             "attempts": None if outcome is None else outcome.attempts,
-            "sources": self._sources(number, position, texts),
+            "sources": [_source(source, mark, texts) for source, mark in zip(sources, marks, strict=True)],
             "judgements": [_judgement(one) for one in judgements.values() if one.question == sample.question],
         }
 
-    def _sources(self, number: int, position: int, texts: dict[str, int]) -> list[dict[str, Any]]:
-        run = self._catalogue.runs[number]
-        if number not in self._relevance:
-            self._relevance[number] = SourceRelevance(run, self._all_samples)
-        sources = retrieved(run, position)
-        sample = self._samples.get(run.result.samples[position].question)
-        marks = self._relevance[number].of(sample, sources)
-        return [_source(source, mark, texts) for source, mark in zip(sources, marks, strict=True)]
+    def _relevance_in(self, run: int) -> SourceRelevance:
+        if run not in self._relevance:
+            self._relevance[run] = SourceRelevance(self._catalogue.runs[run], self._all_samples)
+        return self._relevance[run]
 
 
 def _source(source: Retrieved, is_relevant: bool | None, texts: dict[str, int]) -> dict[str, Any]:
@@ -167,6 +165,11 @@ def _latency(sample: SampleResult) -> float:
 
 
 def _number(value: object) -> float | None:
-    """A finite number as it is; None for anything else, which metadata and hand-made records may hold."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return value if is_number else None  # type: ignore[return-value]
+    """A finite number; None for anything else, which metadata and hand-made records may hold."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number beyond every float
+        return None
+    return number if math.isfinite(number) else None

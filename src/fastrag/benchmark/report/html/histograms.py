@@ -46,11 +46,7 @@ def bin_ends(scores: NDArray[np.float64], score_range: Range | None) -> list[flo
 
 def histogram(scores: NDArray[np.float64], ends: list[float]) -> list[int]:
     """How many scores are in each bin; a bin has its lower end, the last its upper end, too."""
-    bins = max(0, len(ends) - 1)
-    if not scores.size:
-        return [0] * bins
-    places = np.clip(np.searchsorted(np.array(ends), scores, side="right") - 1, 0, bins - 1)
-    counts: list[int] = np.bincount(places, minlength=bins).tolist()
+    counts: list[int] = np.histogram(scores, ends)[0].tolist() if ends else []
     return counts
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,6 @@ def metrics_and_runs(catalogue: Catalogue) -> tuple[list[dict[str, Any]], list[d
     by_run: list[dict[str, Any]] = [{} for _ in catalogue.results]
     metrics = []
     for name in catalogue.metrics:
-        # One metric at a time: not all scores of all runs are held at once.
         scores = [catalogue.scores(run, name) for run in range(len(catalogue.results))]
         ends = bin_ends(np.concatenate(scores), catalogue.ranges[name])
         summaries = [result.summary[name] for result in catalogue.having(name)]
@@ -121,7 +120,7 @@ def _format(summaries: Sequence[DistributionSummary]) -> str:
     return number_format(extremes or [0.0], typical or [0.0])
 
 
-def _finite(values: Any) -> list[float]:
+def _finite(values: Iterable[float]) -> list[float]:
     return [value for value in values if math.isfinite(value)]
 
 

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fastrag.benchmark.metrics.relevance import Relevance, prepare_relevance
+from fastrag.benchmark.outcomes import Outcome
 from fastrag.benchmark.report.html.runs import ReportedRun
+from fastrag.benchmark.results import SampleResult
 from fastrag.benchmark.samples import EvalSample, Span
 from fastrag.document import Document
 
@@ -78,11 +80,9 @@ class SourceRelevance:
         return any(start < span.end and span.start < end for span in there)
 
 
-def retrieved(run: ReportedRun, position: int) -> list[Retrieved]:
+def retrieved(sample: SampleResult, outcome: Outcome | None) -> list[Retrieved]:
     """The sources of one sample, best first, with their Documents where these were kept."""
-    sample = run.result.samples[position]
-    outcome = None if run.outcomes is None else run.outcomes.by_position.get(position)
-    documents = [] if outcome is None or outcome.question != sample.question else outcome.sources
+    documents = [] if outcome is None else outcome.sources
     found = []
     for place, id in enumerate(sample.retrieved_ids):
         uri = sample.retrieved_uris[place] if place < len(sample.retrieved_uris) else ""
