@@ -41,6 +41,9 @@ def written_atomically(path: Path) -> Iterator[IO[bytes]]:
     Raises:
         OSError: The folder or file cannot be written.
     """
+    if "\0" in str(path):
+        # A ValueError, or none before the file is to be put in its place, would be no error of writing to who calls.
+        raise OSError(errno.EINVAL, "a name cannot have NUL in it", str(path))
     path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "not a regular file, and will not be replaced by one", str(path))

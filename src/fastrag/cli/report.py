@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> None:
     """Read, write, and say where."""
     from fastrag.benchmark import read_samples
     from fastrag.benchmark.report.html.data import ReportData
-    from fastrag.benchmark.report.html.page import write_report
+    from fastrag.benchmark.report.html.page import write_page
     from fastrag.benchmark.report.html.run_files import without_finished
 
     output: Path = options.output
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> None:
     data = ReportData(runs, samples=samples, title=options.title)
     parts = sum(1 for _ in data.part_names())
     with _progress("writing", parts, "parts", is_large=is_large) as show:
-        write_report(data, output, on_part=_counted(show))
+        write_page(data, output, on_part=_counted(show))
         show(parts, "all of them")
     print_line(f"{output}: {'1 run' if len(runs) == 1 else f'{len(runs)} runs'}, {_size(output) / 1e6:.1f} MB")
 

@@ -168,6 +168,8 @@ def test_a_full_disk_leaves_the_old_file(write, make_result, tmp_path, monkeypat
         write([make_result("run", [0.5])], path)
     assert [file.name for file in tmp_path.iterdir()] == ["samples"]
     assert path.read_text() == "old"
+    with pytest.raises(ConfigurationError, match="could not be written: a name cannot have NUL in it"):
+        write([make_result("run", [0.5])], tmp_path / "a\0b")
 
 
 @pytest.mark.parametrize("write", [write_csv, write_parquet])

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 import fastrag.benchmark.report.html.assets as assets
-from fastrag.benchmark import write_report as write_results
+from fastrag.benchmark import write_report
 from fastrag.benchmark.report.html import report_file
-from fastrag.benchmark.report.html.page import page_html, shell_html, write_report
+from fastrag.benchmark.report.html.page import page_html, shell_html, write_page
 from fastrag.errors import ConfigurationError
 
 HOSTILE = [
@@ -192,7 +192,7 @@ def test_the_same_data_give_the_same_bytes_at_any_time_and_in_any_way(tmp_path, 
     names = []
     times = itertools.count(1_000_000_000, 1000)
     monkeypatch.setattr("time.time", lambda: next(times))
-    write_report(Data(), tmp_path / "a.html", on_part=names.append)
+    write_page(Data(), tmp_path / "a.html", on_part=names.append)
     assert (tmp_path / "a.html").read_text("utf-8") == page_html(Data()) == page_html(Data())
     assert names == ["overview", "questions"]
 
@@ -208,7 +208,7 @@ def test_it_is_written_part_by_part(tmp_path):
             return super().part(name)
 
     parts = {f"details-{i}": {"noise": hashlib.sha256(str(i).encode()).hexdigest() * 500} for i in range(400)}
-    write_report(Watched(parts=parts), tmp_path / "a.html")
+    write_page(Watched(parts=parts), tmp_path / "a.html")
     assert seen[0] < seen[-1]
 
 
@@ -219,13 +219,15 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
     try:
         with pytest.raises(ConfigurationError, match="could not be written"):
-            write_report(Data(), path)
+            write_page(Data(), path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(ConfigurationError, match="not a regular file"):
-        write_report(Data(), Path("/dev/full"))
+        write_page(Data(), Path("/dev/full"))
+    with pytest.raises(ConfigurationError, match="could not be written: a name cannot have NUL in it"):
+        write_page(Data(), tmp_path / "a\0b")
 
 
 def test_an_error_while_a_part_is_made_leaves_the_old_file(tmp_path):
@@ -235,7 +237,7 @@ def test_an_error_while_a_part_is_made_leaves_the_old_file(tmp_path):
 
     (tmp_path / "report.html").write_text("old")
     with pytest.raises(KeyError):
-        write_report(Broken(), tmp_path / "report.html")
+        write_page(Broken(), tmp_path / "report.html")
     assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
 
 
@@ -273,21 +275,21 @@ def test_pages_that_are_not_built_say_how_to_get_them(tmp_path, monkeypatch):
 
 def test_write_report_writes_results_in_memory(tmp_path, monkeypatch, make_result):
     path = tmp_path / "new" / "report.html"
-    write_results([make_result("a", [0.5, 0.25, None]), make_result("a", [0.5, 1.0, 0.75])], path, title="Two <runs>")
+    write_report([make_result("a", [0.5, 0.25, None]), make_result("a", [0.5, 1.0, 0.75])], path, title="Two <runs>")
     page = Page(path.read_text("utf-8"))
     [title] = page.all("title")
     assert title["text"] == "Two <runs>"
     assert "a (2)" in [element["text"] for element in page.all("th")]
     for wrong in ([], ["run.json"], make_result("a", [0.5])):
         with pytest.raises(ConfigurationError):
-            write_results(wrong, path)
+            write_report(wrong, path)
 
 
 def test_write_report_reads_what_lies_beside_a_saved_result(tmp_path, make_result):
     saved = make_result("saved", [0.5, 0.25])
     saved.save(tmp_path / "saved.json")
     (tmp_path / "saved.json.outcomes.jsonl").write_text("none of that")
-    write_results([make_result("a", [0.5]), tmp_path / "saved.json", str(tmp_path / "saved.json")], tmp_path / "r.html")
+    write_report([make_result("a", [0.5]), tmp_path / "saved.json", str(tmp_path / "saved.json")], tmp_path / "r.html")
     page = Page((tmp_path / "r.html").read_text("utf-8"))
     assert {"a", "saved", "saved (2)"} <= {element["text"] for element in page.all("th")}
     assert sum("saved.json.outcomes.jsonl" in element["text"] for element in page.all("p")) == 2

@@ -18,11 +18,10 @@ def write_text(path: str | Path, pieces: Iterable[str], *, start: bytes = b"") -
     """
     try:
         write_chunks_atomically(Path(path), chain([start], (piece.encode("utf-8") for piece in pieces)))
-    except (OSError, ValueError) as error:  # a ValueError: a path with NUL in it
+    except OSError as error:
         raise unwritable(path, error) from error
 
 
-def unwritable(path: str | Path, error: Exception) -> ConfigurationError:
+def unwritable(path: str | Path, error: OSError) -> ConfigurationError:
     """The error that says so."""
-    reason = error.strerror if isinstance(error, OSError) else None
-    return ConfigurationError(f"{path}: the export could not be written: {reason or error}")
+    return ConfigurationError(f"{path}: the export could not be written: {error.strerror or error}")

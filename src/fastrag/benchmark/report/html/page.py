@@ -45,7 +45,7 @@ class Shell:
     policy: str
 
 
-def write_report(data: ReportData, path: Path, *, on_part: Callable[[str], object] = lambda name: None) -> None:
+def write_page(data: ReportData, path: Path, *, on_part: Callable[[str], object] = lambda name: None) -> None:
     """Write the page to ``path``, atomically and part by part: it is never in memory whole.
 
     Args:

@@ -43,12 +43,12 @@ def write_report(
     >>> result = BenchmarkResult("run", datetime.now(UTC), StatusCounts(3, 0, 0), summary, samples, 1.0, {"mrr": True})
     >>> write_report([result], "report.html")  # doctest: +SKIP
     """
-    from fastrag.benchmark.report.html import page
     from fastrag.benchmark.report.html.data import ReportData
+    from fastrag.benchmark.report.html.page import write_page
     from fastrag.benchmark.report.html.runs import ReportedRun, reported_run
 
     runs = [
         reported_run(Path(one)) if isinstance(one, str | Path) else ReportedRun(require_result(one))
         for one in require_list("results", results, of="BenchmarkResults or paths")
     ]
-    page.write_report(ReportData(runs, samples=samples, title=title), Path(path))
+    write_page(ReportData(runs, samples=samples, title=title), Path(path))
