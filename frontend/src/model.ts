@@ -274,6 +274,8 @@ export interface SampleDetails {
   attempts: Num;
   /** Best first. */
   sources: Source[];
+  /** Ids that are relevant and not among the sources; empty, too, where that cannot be told. */
+  missed: string[];
   judgements: Judgement[];
 }
 

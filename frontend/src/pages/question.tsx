@@ -155,7 +155,6 @@ function Runs(props: { question: QuestionDetails; texts: string[]; run: number; 
                   key={sample.position}
                   sample={sample}
                   texts={texts}
-                  relevant={question.sample?.relevant_ids ?? {}}
                   repeat={one.samples.length > 1 ? `Repeat ${place + 1} of ${one.samples.length}` : ""}
                   isHere={one.run === run && sample.position === position}
                 />
@@ -168,14 +167,8 @@ function Runs(props: { question: QuestionDetails; texts: string[]; run: number; 
   );
 }
 
-function Result(props: {
-  sample: SampleDetails;
-  texts: string[];
-  relevant: Record<string, number>;
-  repeat: string;
-  isHere: boolean;
-}) {
-  const { sample, texts, relevant, repeat, isHere } = props;
+function Result(props: { sample: SampleDetails; texts: string[]; repeat: string; isHere: boolean }) {
+  const { sample, texts, repeat, isHere } = props;
   const { overview } = useReport();
   const run = overview.runs[sample.run];
   return (
@@ -201,13 +194,7 @@ function Result(props: {
       ) : (
         <p class="muted">{sample.status === "errored" ? "No answer." : "No answer: only sources were asked for."}</p>
       )}
-      {/* What failed before it retrieved anything did not miss what is relevant. */}
-      <Sources
-        sources={sample.sources}
-        texts={texts}
-        relevant={sample.status === "errored" && sample.sources.length === 0 ? {} : relevant}
-        isKept={run?.keeps_sources ?? false}
-      />
+      <Sources sources={sample.sources} texts={texts} missed={sample.missed} isKept={run?.keeps_sources ?? false} />
       <Judgements judgements={sample.judgements} isKept={run?.keeps_judgements ?? false} />
     </div>
   );

@@ -7,15 +7,12 @@ interface Props {
   /** Best first. */
   sources: Source[];
   texts: string[];
-  relevant: Record<string, number>;
+  /** Ids that are relevant and not among them. */
+  missed: string[];
   isKept: boolean;
 }
 
-export function Sources({ sources, texts, relevant, isKept }: Props) {
-  const retrieved = new Set(sources.map(({ id }) => id));
-  const missed = Object.entries(relevant)
-    .filter(([id, gain]) => gain > 0 && !retrieved.has(id))
-    .map(([id]) => id);
+export function Sources({ sources, texts, missed, isKept }: Props) {
   const isTold = sources.some((source) => source.is_relevant !== null);
   return (
     <>
@@ -80,15 +77,17 @@ function SourceLine({ source }: { source: Source }) {
 
 /** A link only where it leads to the web: other schemes can run scripts or programs. Nothing is asked for by itself. */
 function Uri({ uri }: { uri: string }) {
-  let protocol = "";
+  let url: URL;
   try {
-    protocol = new URL(uri).protocol;
+    url = new URL(uri);
   } catch {
     // A path, or nothing that has a scheme.
+    return <Name text={uri} />;
   }
-  if (protocol !== "http:" && protocol !== "https:") return <Name text={uri} />;
+  if (url.protocol !== "http:" && url.protocol !== "https:") return <Name text={uri} />;
+  // As it was read: a page that is served would take "http:path" for a place of its own.
   return (
-    <a href={uri} rel="noreferrer noopener" target="_blank">
+    <a href={url.href} rel="noreferrer noopener" target="_blank">
       <Name text={uri} />
     </a>
   );

@@ -52,6 +52,11 @@ def marks(part, run=0):
     ]
 
 
+def missed(part, run=0):
+    """Of each question, the relevant ids that are not among its sources."""
+    return [result["missed"] for one in part["questions"] for result in one["results"] if result["run"] == run]
+
+
 def test_texts_of_sources_are_there_once_however_many_runs_retrieved_them(run_of, read_parts):
     runs = [run_of(documents("a", "b"), documents("b")), run_of(documents("b", "c"), documents("a"), name="other")]
     part = read_parts(ReportData(runs))["details-0"]
@@ -151,6 +156,32 @@ def test_sources_are_relevant_by_the_id_of_their_parent_where_that_was_kept(run_
 def test_names_of_another_kind_say_nothing(run_of, read_parts):
     part = read_parts(ReportData([run_of(documents("1", "2"))], samples=[EvalSample("q0", ["a"])]))["details-0"]
     assert marks(part) == [[None, None]]
+
+
+def test_what_is_relevant_and_was_missed_is_known_by_the_same_names(run_of, read_parts):
+    relevant = ["file:///b.txt", "file:///z.txt"]
+    samples = [EvalSample("q0", relevant), EvalSample("q1", {"file:///y.txt": 1, "file:///x.txt": 0}), EvalSample("q2")]
+    run = run_of(documents("a", "b"), documents("a"), documents("a"))
+    assert missed(read_parts(ReportData([run], samples=samples))["details-0"]) == [
+        ["file:///z.txt"],
+        ["file:///y.txt"],
+        [],
+    ]
+    by_id = [EvalSample("q0", ["b", "z"]), EvalSample("q1", ["names of", "another kind"])]
+    assert missed(read_parts(ReportData([run], samples=by_id))["details-0"]) == [
+        ["z"],
+        ["names of", "another kind"],
+        [],
+    ]
+    nameless = [EvalSample("q0", ["names of", "another kind"])]
+    assert missed(read_parts(ReportData([run], samples=nameless))["details-0"]) == [[], [], []]
+
+
+def test_what_failed_before_it_retrieved_anything_missed_nothing(run_of, read_parts):
+    run = run_of(documents("a"), [], [])
+    run.result.samples[1].status = "errored"
+    samples = [EvalSample(f"q{i}", ["a"]) for i in range(3)]
+    assert missed(read_parts(ReportData([run], samples=samples))["details-0"]) == [[], [], ["a"]]
 
 
 def test_sources_are_relevant_by_spans(run_of, read_parts):

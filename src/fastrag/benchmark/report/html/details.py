@@ -95,7 +95,11 @@ class DetailsParts:
         if outcome is not None and outcome.question != sample.question:
             outcome = None
         sources = retrieved(sample, outcome)
-        marks = self._relevance_in(number).of(self._samples.get(sample.question), sources)
+        asked = self._samples.get(sample.question)
+        relevance = self._relevance_in(number)
+        marks = relevance.of(asked, sources)
+        # What failed before it retrieved anything did not miss what is relevant.
+        has_retrieved = bool(sources) or sample.status != "errored"
         judgements = {} if run.judgements is None else run.judgements.by_position.get(position, {})
         return {
             "run": number,
@@ -109,6 +113,7 @@ class DetailsParts:
             "output_tokens": None if outcome is None else outcome.output_tokens,
             "attempts": None if outcome is None else outcome.attempts,
             "sources": [_source(source, mark, texts) for source, mark in zip(sources, marks, strict=True)],
+            "missed": relevance.missed(asked, sources) if has_retrieved else [],
             "judgements": [_judgement(one) for one in judgements.values() if one.question == sample.question],
         }
 

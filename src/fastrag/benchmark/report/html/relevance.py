@@ -58,6 +58,14 @@ class SourceRelevance:
         spans = list(map(_span, sample.relevant_spans))
         return [self._either(source, relevance, spans) for source in sources]
 
+    def missed(self, sample: EvalSample | None, sources: Sequence[Retrieved]) -> list[str]:
+        """The relevant ids that none of the sources is known by; empty where that cannot be told."""
+        if sample is None or not self._kinds:
+            return []
+        relevance = prepare_relevance(sample.relevant_ids)
+        found = {source.keys[kind] for source in sources for kind in self._kinds}
+        return [id for id in relevance.gains if id in relevance.ids and id not in found]
+
     def _either(self, source: Retrieved, relevance: Relevance, spans: Sequence[Span]) -> bool | None:
         by_id = None
         if relevance.judged and self._kinds:
