@@ -28,6 +28,8 @@ from fastrag.benchmark.run_header import RunHeader, read_header
 from fastrag.benchmark.spending import Tally
 from fastrag.errors import ConfigurationError
 
+JOURNAL_SUFFIX = ".journal"
+
 _LONGEST_HEADER = 1 << 20
 
 _log = logging.getLogger(__name__)
@@ -85,7 +87,17 @@ class JournalContents:
 
 def journal_path(path: Path) -> Path:
     """Where the journal of the result at ``path`` is."""
-    return path.with_name(path.name + ".journal")
+    return path.with_name(path.name + JOURNAL_SUFFIX)
+
+
+def is_journal(path: Path) -> bool:
+    """Whether the file is named as journals are."""
+    return path.suffix == JOURNAL_SUFFIX
+
+
+def result_path(path: Path) -> Path:
+    """Of the result that the file is, or is the journal of."""
+    return path.with_suffix("") if is_journal(path) else path
 
 
 def read_partial(path: str | Path) -> BenchmarkResult:

@@ -113,9 +113,9 @@ def _read(files: Sequence[Path], named: Sequence[Path], show: Show) -> dict[Path
 
 
 def _refuse_inputs(output: Path, named: Iterable[Path], files: Iterable[Path], samples: Path | None) -> None:
+    from fastrag.benchmark.journal import result_path
     from fastrag.benchmark.judging.judgement_file import judgements_path
     from fastrag.benchmark.outcome_file import outcomes_path
-    from fastrag.benchmark.report.html.run_files import result_path
 
     read = {path for file in files for of in (outcomes_path, judgements_path) for path in (file, of(result_path(file)))}
     if samples is not None:

@@ -35,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Load and show."""
+    from fastrag.benchmark.journal import is_journal
     from fastrag.benchmark.report.results_json import results_dict
     from fastrag.benchmark.report.terminal import print_results
     from fastrag.benchmark.result_file import load_all
@@ -43,7 +44,7 @@ def run(options: argparse.Namespace) -> None:
     partial: dict[int, tuple[int, int]] = {}
     notes = []
     for path in options.paths:
-        if path.suffix != ".journal":
+        if not is_journal(path):
             results += load_all([path])
             continue
         result, ended, total = _partial(path)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fastrag.benchmark.journal import JOURNAL_SUFFIX, is_journal, result_path
+
 if TYPE_CHECKING:
     from fastrag.benchmark.report.html.runs import ReportedRun
-
-_JOURNAL = ".journal"
 
 
 def run_files(folder: Path) -> list[Path]:
@@ -18,19 +18,9 @@ def run_files(folder: Path) -> list[Path]:
     Raises:
         OSError: It cannot be read.
     """
-    found = [path for path in folder.iterdir() if path.suffix in (".json", _JOURNAL) and path.name[0] != "."]
+    found = [path for path in folder.iterdir() if path.suffix in (".json", JOURNAL_SUFFIX) and path.name[0] != "."]
     # "hybrid" stands before "hybrid-reranked", as it does in a script that makes them; a journal after its result.
-    return sorted(found, key=lambda path: (result_path(path).stem, path.suffix == _JOURNAL, path.name))
-
-
-def result_path(path: Path) -> Path:
-    """Of the result that the file is, or is the journal of."""
-    return path.with_name(path.name.removesuffix(_JOURNAL)) if is_journal(path) else path
-
-
-def is_journal(path: Path) -> bool:
-    """Whether the file is named as journals are."""
-    return path.suffix == _JOURNAL and path.name != _JOURNAL
+    return sorted(found, key=lambda path: (result_path(path).stem, is_journal(path), path.name))
 
 
 def without_finished(runs: Mapping[Path, ReportedRun]) -> Iterable[ReportedRun]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from fastrag.benchmark.journal import JournalContents, partial_result, read_journal
+from fastrag.benchmark.journal import JournalContents, is_journal, partial_result, read_journal, result_path
 from fastrag.benchmark.judging.judgement_file import judgements_path
 from fastrag.benchmark.judging.opinions import Judgements, read_judgements
 from fastrag.benchmark.outcome_file import outcomes_path
@@ -17,7 +17,6 @@ from fastrag.benchmark.results import BenchmarkResult
 from fastrag.benchmark.spending import Spending, Tally
 from fastrag.errors import ConfigurationError
 
-_JOURNAL = ".journal"
 _LONGEST_REASON = 300
 
 
@@ -52,7 +51,7 @@ def reported_run(path: Path) -> ReportedRun:
     """
     # A run follows links before it writes anything beside its result.
     path = path.resolve()
-    if path.suffix == _JOURNAL:
+    if is_journal(path):
         return _from_journal(path)
     result = BenchmarkResult.load(path)
     run = _Identity(result.name, result.created_at, len(result.samples))
@@ -67,7 +66,7 @@ def _from_journal(path: Path) -> ReportedRun:
     journal = read_journal(path)
     result = partial_result(journal)
     run = _Identity(result.name, result.created_at, journal.total)
-    outcomes, judgements, warnings = _beside(path.with_suffix(""), run)
+    outcomes, judgements, warnings = _beside(result_path(path), run)
     # Kept by position in the finished result; what a report shows are the positions among those that have ended.
     place = {position: index for index, position in enumerate(sorted(journal.ended))}
     if outcomes is not None:

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fastrag.benchmark.journal import is_journal, result_path
 from fastrag.benchmark.judging.judgement_file import judgements_path
 from fastrag.benchmark.outcome_file import outcomes_path
-from fastrag.benchmark.report.html.run_files import is_journal, result_path, run_files, without_finished
+from fastrag.benchmark.report.html.run_files import run_files, without_finished
 from fastrag.benchmark.report.texts import one_line
 from fastrag.errors import FastRAGError
 
