@@ -1,6 +1,6 @@
 /** The frame around every page: where one is, what is partial, and the ways to the others. */
-import { type ComponentChildren, createContext } from "preact";
-import { useContext, useEffect, useErrorBoundary, useMemo, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useErrorBoundary, useMemo, useRef, useState } from "preact/hooks";
 import { Parts } from "./data";
 import { plain } from "./format";
 import type { Overview } from "./model";
@@ -11,53 +11,11 @@ import { OverviewPage } from "./pages/overview";
 import { QuestionPage } from "./pages/question";
 import { QuestionsPage } from "./pages/questions";
 import { Name } from "./parts/text";
+import { Loading, NotFound, ReportContext } from "./report";
 import { linkTo, parseRoute, type Route } from "./route";
 import { ThemeButton } from "./theme";
 
 const ASK_AGAIN_MS = 2000;
-
-interface Report {
-  overview: Overview;
-  parts: Parts;
-}
-
-const ReportContext = createContext<Report | null>(null);
-
-/** What every page is about. */
-export function useReport(): Report {
-  const report = useContext(ReportContext);
-  if (report === null) throw new Error("used outside of the report");
-  return report;
-}
-
-type Loaded<T> = { value: T; problem?: undefined } | { value?: undefined; problem?: string };
-
-/** The parts of these names, once all are there. What was shown stays until what is new is there. */
-export function useParts<T>(names: string[]): Loaded<T[]> {
-  const { parts, overview } = useReport();
-  const [loaded, setLoaded] = useState<{ key: string; value: Loaded<T[]> }>({ key: "", value: {} });
-  const key = names.join(" ");
-  // The names are in the key; a new reading has new parts.
-  useEffect(() => {
-    let current = true;
-    Promise.all(names.map((name) => parts.load<T>(name))).then(
-      (value) => current && setLoaded({ key, value: { value } }),
-      (error: unknown) =>
-        current && setLoaded({ key, value: { problem: error instanceof Error ? error.message : String(error) } }),
-    );
-    return () => {
-      current = false;
-    };
-  }, [key, parts, overview.snapshot]);
-  // A run that has come is no reason to take the table away from under its reader.
-  const isKept = `${key} `.startsWith(`${loaded.key} `) || `${loaded.key} `.startsWith(`${key} `);
-  return isKept ? loaded.value : {};
-}
-
-/** What is shown while parts are loading, or could not be. */
-export function Loading({ problem }: { problem?: string | undefined }) {
-  return problem === undefined ? <p role="status">Loading ...</p> : <p role="alert">{problem}</p>;
-}
 
 function useOverview(parts: Parts): { overview: Overview | null; problem: string } {
   const [state, setState] = useState<{ overview: Overview | null; problem: string }>({ overview: null, problem: "" });
@@ -169,19 +127,6 @@ function Guarded({ at, children }: { at: string; children: ComponentChildren }) 
     <>
       <h1>This page cannot be shown</h1>
       <p role="alert">The report is damaged, or fastrag has an error: {String(error)}</p>
-    </>
-  );
-}
-
-/** What an address that leads nowhere shows. */
-export function NotFound({ children }: { children: ComponentChildren }) {
-  return (
-    <>
-      <h1>Not in this report</h1>
-      <p>{children}</p>
-      <p>
-        <a href={linkTo({ page: "overview" })}>Go to the overview</a>
-      </p>
     </>
   );
 }

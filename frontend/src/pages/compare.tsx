@@ -1,7 +1,6 @@
 /** Two runs, question by question. */
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import { Loading, NotFound, useParts, useReport } from "../app";
 import { count, number, pValue, span } from "../format";
 import type { Comparison, Metric, MetricComparison, Overview, Questions, Scores } from "../model";
 import { firstPositions, pairedDifferences, scoresByQuestion } from "../parts/by-question";
@@ -11,6 +10,7 @@ import { DifferenceChart } from "../parts/difference-chart";
 import { RunName } from "../parts/runs";
 import { Name } from "../parts/text";
 import { Pairing, VerdictTable, VerdictWords } from "../parts/verdict-table";
+import { Loading, NotFound, useParts, useReport } from "../report";
 import { linkTo } from "../route";
 import "../styles/compare.css";
 import "../styles/figures.css";

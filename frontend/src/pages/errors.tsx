@@ -1,12 +1,12 @@
 /** What failed, and what could not be measured at all; that which is alike is together. */
 import { useState } from "preact/hooks";
-import { useReport } from "../app";
 import { count, plural } from "../format";
 import type { ErrorGroup } from "../model";
 import { CountTable } from "../parts/count-table";
 import { ErrorEntry } from "../parts/error-group";
 import { NOT_APPLICABLE, reasonMeaning, reasonName, sortedKinds } from "../parts/missing";
 import { Name } from "../parts/text";
+import { useReport } from "../report";
 import "../styles/errors.css";
 
 export function ErrorsPage() {

@@ -1,7 +1,6 @@
 /** One metric: how each run's scores spread, what is missing and why, and where runs are better or worse. */
 import { Fragment } from "preact";
 import { useMemo } from "preact/hooks";
-import { NotFound, useReport } from "../app";
 import { plain } from "../format";
 import type { Metric } from "../model";
 import { Choice } from "../parts/choice";
@@ -14,6 +13,7 @@ import { reasonMeaning, reasonName, sortedKinds } from "../parts/missing";
 import { PercentileTable, SummaryTable } from "../parts/score-tables";
 import { SliceSection } from "../parts/slice-section";
 import { Name } from "../parts/text";
+import { NotFound, useReport } from "../report";
 import { linkTo } from "../route";
 import "../styles/metric.css";
 

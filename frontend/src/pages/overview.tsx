@@ -1,5 +1,5 @@
 /** What there is: the runs, every run's numbers, who is best, and at what price. */
-import { useReport } from "../app";
+
 import { count, plural } from "../format";
 import type { ErrorGroup, Metric, Slices } from "../model";
 import { MetricTable } from "../parts/metric-table";
@@ -8,6 +8,7 @@ import { RankingSection } from "../parts/ranking-section";
 import { RunFacts } from "../parts/run-facts";
 import { Name } from "../parts/text";
 import { TradeOffSection } from "../parts/trade-off-section";
+import { useReport } from "../report";
 import { linkTo } from "../route";
 import "../styles/overview.css";
 

@@ -1,6 +1,5 @@
 /** One question: what was asked, and what each run made of it, side by side. */
 import { useEffect, useMemo } from "preact/hooks";
-import { Loading, NotFound, useParts, useReport } from "../app";
 import { count, plural } from "../format";
 import type { Details, QuestionDetails, SampleDetails, Scores } from "../model";
 import { Judgements } from "../parts/judgements";
@@ -9,6 +8,7 @@ import { RunName } from "../parts/runs";
 import { SampleFacts } from "../parts/sample-facts";
 import { Sources } from "../parts/sources";
 import { LongText, Name } from "../parts/text";
+import { Loading, NotFound, useParts, useReport } from "../report";
 import { linkTo } from "../route";
 import "../styles/figures.css";
 import "../styles/question.css";

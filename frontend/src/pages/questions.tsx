@@ -1,7 +1,6 @@
 /** Every question that any run asked, and what became of it. */
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import { Loading, useParts, useReport } from "../app";
 import { number, plain } from "../format";
 import type { Metric, Num, Questions, Scores } from "../model";
 import { firstPositions, known, scoresByQuestion } from "../parts/by-question";
@@ -11,6 +10,7 @@ import { useRemembered } from "../parts/remembered";
 import { RunMark } from "../parts/runs";
 import { Name } from "../parts/text";
 import { type Column, VirtualTable } from "../parts/virtual-table";
+import { Loading, useParts, useReport } from "../report";
 import { linkTo } from "../route";
 
 export function QuestionsPage() {

@@ -1,8 +1,8 @@
 /** The questions of two runs, with what became of each. */
 import { useMemo } from "preact/hooks";
-import { useReport } from "../app";
 import { number, plain } from "../format";
 import type { Comparison, Metric, MetricComparison } from "../model";
+import { useReport } from "../report";
 import { linkTo } from "../route";
 import { CHANGES, changeOf, known, type QuestionScores } from "./by-question";
 import { Search, Shown, ShowOnly, useWords } from "./filters";

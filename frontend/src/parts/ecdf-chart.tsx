@@ -1,9 +1,9 @@
 /** Which share of each run's scores is at most so much. */
 import { axisX, axisY, gridX, gridY, line, pointer, tip } from "@observablehq/plot";
 import { useCallback, useMemo } from "preact/hooks";
-import { Loading, useParts, useReport } from "../app";
 import { number, plain } from "../format";
 import type { Metric, Scores } from "../model";
+import { Loading, useParts, useReport } from "../report";
 import { Chart, TIP } from "./chart";
 import { type Step, steps } from "./ecdf";
 import type { Measured } from "./measured";

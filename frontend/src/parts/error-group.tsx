@@ -1,8 +1,8 @@
 /** Failures that are alike: how often they were, what was said, and on which questions. */
 import { useState } from "preact/hooks";
-import { Loading, useParts, useReport } from "../app";
 import { count, plain, plural } from "../format";
 import type { ErrorGroup, Questions, Scores } from "../model";
+import { Loading, useParts, useReport } from "../report";
 import { linkTo } from "../route";
 import { RunName } from "./runs";
 import { LongText, Name } from "./text";

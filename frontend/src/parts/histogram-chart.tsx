@@ -1,9 +1,9 @@
 /** How the scores of each run spread, one below the other over one axis. */
 import { axisX, rect, rectY, ruleX, ruleY, text } from "@observablehq/plot";
 import { useCallback } from "preact/hooks";
-import { useReport } from "../app";
 import { number, plain } from "../format";
 import type { Evidence, Metric } from "../model";
+import { useReport } from "../report";
 import { Chart } from "./chart";
 import type { Measured } from "./measured";
 import { runColour } from "./runs";

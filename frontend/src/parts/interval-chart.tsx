@@ -1,9 +1,9 @@
 /** Means with their intervals, one row a run: those that overlap are seen to. */
 import { axisFy, axisX, axisY, dot, gridX, ruleY } from "@observablehq/plot";
 import { useCallback } from "preact/hooks";
-import { useReport } from "../app";
 import { number, plain, span } from "../format";
 import type { Interval, Metric, Num } from "../model";
+import { useReport } from "../report";
 import { Chart, TIP } from "./chart";
 import { runColour, runSymbol } from "./runs";
 import { extent, tickCount } from "./scale";

@@ -1,7 +1,8 @@
 /** What judges said about an answer, and why. */
-import { useReport } from "../app";
+
 import { number, plural } from "../format";
 import type { Judgement } from "../model";
+import { useReport } from "../report";
 import { LongText, Name } from "./text";
 
 type Opinion = Judgement["opinions"][number];

@@ -1,9 +1,9 @@
 /** Who is best by a metric, and how sure that is. */
 import { Fragment } from "preact";
 import { useState } from "preact/hooks";
-import { useReport } from "../app";
 import { ABSENT, bounds, count, number, plural, span } from "../format";
 import type { Metric, Ranking } from "../model";
+import { useReport } from "../report";
 import { linkTo } from "../route";
 import { Choice } from "./choice";
 import { CoverageShare, lacks } from "./missing";

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
-import { useReport } from "../app";
 import { ABSENT, count, number } from "../format";
 import type { Num, SampleDetails } from "../model";
+import { useReport } from "../report";
 import { linkTo } from "../route";
 import { RunName } from "./runs";
 import { Scroll } from "./scroll";

@@ -1,6 +1,7 @@
 /** How runs are told apart: by colour, by the shape of their mark and by the dashes of their line. */
-import { useReport } from "../app";
+
 import { plain, shortened } from "../format";
+import { useReport } from "../report";
 import { Name } from "./text";
 
 const COLOURS = 6;

@@ -2,9 +2,9 @@
 import { dot, gridX, gridY, type Markish } from "@observablehq/plot";
 import { Fragment } from "preact";
 import { useCallback, useState } from "preact/hooks";
-import { useReport } from "../app";
 import { number, plain } from "../format";
 import type { Metric, TradeOffs } from "../model";
+import { useReport } from "../report";
 import { Chart, TIP } from "./chart";
 import { Choice } from "./choice";
 import { NamedRun, RunName, runColour, runSymbol } from "./runs";

@@ -1,7 +1,8 @@
 /** What the comparison of two runs says of every metric, and what it is made of. */
-import { useReport } from "../app";
+
 import { count, number, percentage, plural, pValue, span } from "../format";
 import type { Comparison, Metric, Verdict } from "../model";
+import { useReport } from "../report";
 import { linkTo } from "../route";
 import { RunName } from "./runs";
 import { Scroll } from "./scroll";
