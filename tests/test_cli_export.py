@@ -67,6 +67,12 @@ def test_the_name_of_the_file_says_the_form(name, start, folder, tmp_path, capsy
     assert capsys.readouterr().out == f"{tmp_path / name}: 2 runs, 6 samples\n"
 
 
+def test_the_folder_that_one_is_in(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(folder)
+    assert main(["export", ".", "-o", str(tmp_path / "x.csv")]) == 0
+    assert len(pd.read_csv(tmp_path / "x.csv")) == 6
+
+
 def test_format_counts_more_than_the_name(folder, tmp_path):
     assert main(["export", str(folder), "--format", "csv", "-o", str(tmp_path / "x.txt")]) == 0
     assert pd.read_csv(tmp_path / "x.txt")["run"].tolist() == ["base"] * 3 + ["new"] * 3

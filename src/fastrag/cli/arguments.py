@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,6 +94,33 @@ def add_samples(parser: argparse.ArgumentParser) -> None:
         help="the questions that were asked (JSON lines, or a JSON list): reference answers, relevant ids and slices "
         "by metadata are shown as well",
     )
+
+
+def refuse_inputs(output: Path, results: Iterable[Path], samples: Path | None = None) -> None:
+    """Refuse to write over what is read, or into a folder of results what would be taken for one of them.
+
+    Args:
+        output: The file to write.
+        results: Files of results and folders of them; what lies beside a file is read, too.
+        samples: The sample set, if there is one.
+
+    Raises:
+        WrongUsage: ``output`` is such a file.
+    """
+    from fastrag.benchmark.journal import result_path
+    from fastrag.benchmark.judging.judgement_file import judgements_path
+    from fastrag.benchmark.outcome_file import outcomes_path
+
+    read = [] if samples is None else [samples]
+    folders = []
+    for path in results:
+        if path.is_dir():
+            folders.append(os.path.realpath(path))
+        else:
+            read += [path, outcomes_path(result_path(path)), judgements_path(result_path(path))]
+    is_among_results = output.suffix in (".json", ".journal", ".jsonl") and os.path.realpath(output.parent) in folders
+    if is_among_results or os.path.realpath(output) in map(os.path.realpath, read):
+        raise WrongUsage(f"-o {output} is one of the files to read; give what is written another name")
 
 
 def count(text: str) -> int:

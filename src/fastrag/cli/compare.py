@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastrag.cli.arguments import WrongUsage, add_min_coverage, number
+from fastrag.cli.arguments import WrongUsage, add_min_coverage, number, refuse_inputs
 from fastrag.cli.terminal import console, say
 from fastrag.errors import FastRAGError
 
@@ -96,9 +96,8 @@ def run(options: argparse.Namespace) -> int:
 
     if options.fail_on == "not-equivalent" and not options.margin:
         raise WrongUsage("--fail-on not-equivalent needs --margin: how small a difference does not matter")
-    inputs = [options.base, *options.new]
-    if options.output is not None and any(_is_same(options.output, path) for path in inputs):
-        raise WrongUsage(f"-o {options.output} is one of the results; give the report another name")
+    if options.output is not None:
+        refuse_inputs(options.output, [options.base, *options.new])
     baseline = BenchmarkResult.load(options.base)
     comparison = compare(
         baseline,
@@ -170,11 +169,6 @@ def _write(path: Path, text: str) -> None:
         write_atomically(path, text.encode("utf-8"))
     except OSError as error:
         raise FastRAGError(f"{path}: the report could not be written: {error.strerror or error}") from error
-
-
-def _is_same(output: Path, path: Path) -> bool:
-    output, path = output.resolve(), path.resolve()
-    return output == path or (output.parent == path and output.suffix == ".json")
 
 
 def _append(path: Path, text: str) -> None:

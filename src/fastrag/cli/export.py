@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastrag.cli.arguments import WrongUsage
-from fastrag.cli.terminal import print_line, say
+from fastrag.cli.arguments import WrongUsage, refuse_inputs
+from fastrag.cli.terminal import counted, print_line, say
 
 if TYPE_CHECKING:
     from fastrag.benchmark import BenchmarkResult, EvalSample
@@ -76,7 +75,7 @@ def run(options: argparse.Namespace) -> None:
         raise WrongUsage(f"say the form with --format: one of {', '.join(_FORMATS)}")
     _check(form, options.paths, output, options.samples)
     if output is not None:
-        _refuse_inputs(output, options.paths, options.samples)
+        refuse_inputs(output, options.paths, options.samples)
     if form == "trec":
         _export_run(options.paths[0], output, options.samples)
     elif form == "qrels":
@@ -110,7 +109,9 @@ def _export_results(form: str, paths: Sequence[Path], output: Path | None) -> No
         return
     write = {"csv": write_csv, "junit": write_junit, "markdown": write_markdown, "parquet": write_parquet}[form]
     write(results, output)
-    print_line(f"{output}: {_count(len(results), 'run')}, {_count(sum(len(one.samples) for one in results), 'sample')}")
+    print_line(
+        f"{output}: {counted(len(results), 'run')}, {counted(sum(len(one.samples) for one in results), 'sample')}"
+    )
 
 
 def _pieces(form: str, results: Sequence[BenchmarkResult]) -> Iterable[str]:
@@ -136,13 +137,13 @@ def _export_run(path: Path, output: Path | None, samples_path: Path | None) -> N
         _print(found.lines)
     else:
         write_text(output, found.lines)
-        print_line(f"{output}: {_count(found.questions, 'question')}, {_count(len(found.lines), 'line')}")
+        print_line(f"{output}: {counted(found.questions, 'question')}, {counted(len(found.lines), 'line')}")
     for count, why in ((found.errored, "errored"), (found.without_sources, "found nothing")):
         if count:
-            say(f"no lines of {_count(count, 'question')} that {why}: trec_eval -c counts these as 0")
+            say(f"no lines of {counted(count, 'question')} that {why}: trec_eval -c counts these as 0")
     if found.again:
         say(
-            f"{_count(found.again, 'source')} that stood in the same ranking before are left out: what is below moves "
+            f"{counted(found.again, 'source')} that stood in the same ranking before are left out: what is below moves "
             "up, so that trec_eval may score it higher than fastrag does"
         )
     if found.repeats:
@@ -157,7 +158,7 @@ def _export_qrels(output: Path | None, samples_path: Path) -> None:
         _print(trec_qrels(samples))
         return
     write_trec_qrels(samples, output)
-    print_line(f"{output}: {_count(len(samples), 'sample')}")
+    print_line(f"{output}: {counted(len(samples), 'sample')}")
 
 
 def _samples(path: Path | None) -> list[EvalSample] | None:
@@ -166,27 +167,9 @@ def _samples(path: Path | None) -> list[EvalSample] | None:
     return None if path is None else read_samples(path)
 
 
-def _refuse_inputs(output: Path, paths: Iterable[Path], samples: Path | None) -> None:
-    from fastrag.benchmark.judging.judgement_file import judgements_path
-    from fastrag.benchmark.outcome_file import outcomes_path
-
-    read = {of for path in paths for of in (path, outcomes_path(path), judgements_path(path))}
-    if samples is not None:
-        read.add(samples)
-    folders = {os.path.realpath(path) for path in paths if path.is_dir()}
-    # It would be taken for a result, or for what lies beside one, by whoever reads the folder next.
-    is_among_results = output.suffix in (".json", ".journal", ".jsonl") and os.path.realpath(output.parent) in folders
-    if is_among_results or os.path.realpath(output) in map(os.path.realpath, read):
-        raise WrongUsage(f"-o {output} is one of the files to read; give the export another name")
-
-
 def _print(pieces: Iterable[str]) -> None:
     """Write UTF-8 to the standard output, with the ends of lines that the pieces have, whatever the locale is."""
     sys.stdout.flush()
     for piece in pieces:
         sys.stdout.buffer.write(piece.encode("utf-8"))
     sys.stdout.buffer.flush()
-
-
-def _count(number: int, thing: str) -> str:
-    return f"1 {thing}" if number == 1 else f"{number:,} {thing}s"

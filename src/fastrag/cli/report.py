@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastrag.cli.arguments import WrongUsage, add_samples
-from fastrag.cli.terminal import print_line
+from fastrag.cli.arguments import add_samples, refuse_inputs
+from fastrag.cli.terminal import counted, print_line
 from fastrag.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def run(options: argparse.Namespace) -> None:
 
     output: Path = options.output
     files = _files(options.paths)
-    _refuse_inputs(output, options.paths, files, options.samples)
+    # Files are named once more, for a folder may hold links to others.
+    refuse_inputs(output, [*options.paths, *files], options.samples)
     samples = None if options.samples is None else read_samples(options.samples)
     is_large = sum(map(_size, files)) > _LARGE
     with _progress("reading", len(files), "runs", is_large=is_large) as show:
@@ -76,7 +77,7 @@ def run(options: argparse.Namespace) -> None:
     with _progress("writing", parts, "parts", is_large=is_large) as show:
         write_page(data, output, on_part=_counted(show))
         show(parts, "all of them")
-    print_line(f"{output}: {'1 run' if len(runs) == 1 else f'{len(runs)} runs'}, {_size(output) / 1e6:.1f} MB")
+    print_line(f"{output}: {counted(len(runs), 'run')}, {_size(output) / 1e6:.1f} MB")
 
 
 def _files(paths: Iterable[Path]) -> list[Path]:
@@ -112,22 +113,6 @@ def _read(files: Sequence[Path], named: Sequence[Path], show: Show) -> dict[Path
     return runs
 
 
-def _refuse_inputs(output: Path, named: Iterable[Path], files: Iterable[Path], samples: Path | None) -> None:
-    from fastrag.benchmark.journal import result_path
-    from fastrag.benchmark.judging.judgement_file import judgements_path
-    from fastrag.benchmark.outcome_file import outcomes_path
-
-    read = {path for file in files for of in (outcomes_path, judgements_path) for path in (file, of(result_path(file)))}
-    if samples is not None:
-        read.add(samples)
-    is_read = any(os.path.realpath(output) == os.path.realpath(path) for path in read)
-    folders = {os.path.realpath(path) for path in named if path.is_dir()}
-    # It would be taken for a result by whoever reads the folder next.
-    is_among_results = output.suffix in (".json", ".journal") and os.path.realpath(output.parent) in folders
-    if is_read or is_among_results:
-        raise WrongUsage(f"-o {output} is one of the files to read; give the report another name, such as report.html")
-
-
 def _size(path: Path) -> int:
     try:
         return path.stat().st_size
@@ -136,7 +121,7 @@ def _size(path: Path) -> int:
 
 
 @contextmanager
-def _progress(job: str, total: int | None, things: str, *, is_large: bool) -> Iterator[Show]:
+def _progress(job: str, total: int, things: str, *, is_large: bool) -> Iterator[Show]:
     if not is_large:
         yield lambda done, detail: None
         return

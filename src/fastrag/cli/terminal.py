@@ -48,6 +48,15 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
 
 
+def counted(number: int, thing: str) -> str:
+    """So many things.
+
+    >>> counted(1, "run"), counted(1200, "run")
+    ('1 run', '1,200 runs')
+    """
+    return f"1 {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
 def say(text: str) -> None:
     """Write one line to stderr, whatever is in it."""
     from fastrag.benchmark.report.texts import one_line
