@@ -37,7 +37,7 @@ def line(view: View) -> str:
     """Everything that the view says, on one line."""
     count = f"{one_line(view.name)}: {view.done}/{view.total} questions"
     # "in 0:12" is said of the count, what else there is stands beside it.
-    count += f" {view.pace}" if view.pace.startswith("in ") else f", {view.pace}" if view.pace else ""
+    count = (" " if view.is_over else ", ").join(filter(None, [count, ", ".join(view.pace)]))
     means = [f"{short(mean.metric)} {mean.mean} (n={mean.n})" for mean in view.means[:MEANS_SHOWN]]
     means += filter(None, [more_metrics(len(view.means))])
     parts = [", ".join([count, *(one_line(text, most=400) for text in view.trouble)]), *view.spent, ", ".join(means)]

@@ -79,7 +79,7 @@ def _bar_line(view: View, console: Console) -> Text:
     """Name, bar, count and pace; where there is not room for all, the bar gives way first, then the name."""
     from rich.text import Text
 
-    facts = "  ".join(filter(None, [f"{view.done}/{view.total}", view.pace.replace(", ", "  ")]))
+    facts = "  ".join([f"{view.done}/{view.total}", *view.pace])
     room = console.width - len(facts) - 2
     name = cell(one_line(view.name, most=max(8, room)), console)
     name.truncate(max(8, room), overflow="crop")  # characters can be two columns wide

@@ -30,7 +30,7 @@ class View:
         name: Of the run, as it was given.
         done: Questions that have ended.
         total: All of them.
-        pace: Rate and time left, or the time taken once the run is over; empty while nothing is known of it.
+        pace: Rate and time left, or the time taken once the run is over, and its rate; empty while nothing is known.
         trouble: What failed, and why the run stopped; empty where there is nothing to tell.
         spent: What pipeline and judges took, apart; only what is known.
         means: Of every metric, in its order.
@@ -40,7 +40,7 @@ class View:
     name: str
     done: int
     total: int
-    pace: str
+    pace: tuple[str, ...]
     trouble: tuple[str, ...]
     spent: tuple[str, ...]
     means: tuple[MeanSoFar, ...]
@@ -61,7 +61,7 @@ def view_of(
         is_over: Whether it has ended, in whatever way.
     """
     if state is None:
-        return View(name, earlier, total, "", (), (), (), is_over)
+        return View(name, earlier, total, (), (), (), (), is_over)
     pace = []
     if is_over:
         pace.append(f"in {duration(state.elapsed_s)}")
@@ -77,7 +77,7 @@ def view_of(
         name=name,
         done=state.done,
         total=state.total,
-        pace=", ".join(pace),
+        pace=tuple(pace),
         trouble=tuple(trouble),
         spent=tuple(spending_parts(state.spent)),
         means=_means(state.means),

@@ -100,7 +100,8 @@ class Snapshots:
             for making in done:
                 making.result()
         if self._failed is not None:
-            raise self._failed
+            # Raised as it was, it would hold on to every request that it has answered.
+            raise self._failed.with_traceback(None)
         return next(reversed(self._kept.values()))
 
     def find(self, token: str) -> Snapshot | None:
