@@ -39,3 +39,6 @@ def test_a_sum_that_no_float_can_hold_has_no_mean_and_breaks_nothing():
         means.add({"m": score})
         told.append(means.now()["m"])
     assert told == [(1, 1.7e308), (2, None), (3, None)]
+    for _ in range(100):
+        means.add({"m": 1.0})
+    assert len(means._sums["m"].parts) <= 2

@@ -184,7 +184,7 @@ def sign_flip_test(differences: Sequence[float], *, flips: int = SIGN_FLIPS, see
     for start in range(0, count, _FLIPS_AT_ONCE):
         rows = min(_FLIPS_AT_ONCE, count - start)
         raw = np.arange(start, start + rows, dtype=np.uint64) if is_exact else source.random_raw(rows * words)
-        octets = raw.astype("<u8").view(np.uint8).reshape(rows, -1)
+        octets = raw.astype("<u8", copy=False).view(np.uint8).reshape(rows, -1)
         sums = 2 * sum(of_value[octet] for of_value, octet in zip(added, octets.T, strict=True)) - total
         extreme += int(np.count_nonzero(np.abs(sums) >= threshold))
     return SignFlipTest(extreme / count if is_exact else (extreme + 1) / (count + 1), is_exact)

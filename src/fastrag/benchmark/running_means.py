@@ -65,7 +65,8 @@ class _Sum:
                 parts[kept] = low
                 kept += 1
             value = high
-        parts[kept:] = [value]
+        # Beyond the range of a float nothing is left that could be added to: it would only grow.
+        parts[kept if math.isfinite(value) else 0 :] = [value]
 
     def mean(self) -> float | None:
         if not self.n:

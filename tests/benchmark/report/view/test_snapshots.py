@@ -188,10 +188,13 @@ async def test_what_nothing_can_be_made_of_says_so_until_it_changes():
     first = await all_of_them.newest()
     folder.error = ConfigurationError("these do not fit together")
     folder.later()
+    frames = []
     for _ in range(2):
-        with pytest.raises(ConfigurationError, match="do not fit"):
+        with pytest.raises(ConfigurationError, match="do not fit") as said:
             await all_of_them.newest()
+        frames.append(len(said.traceback))
         folder.now_s += 100
+    assert frames[0] == frames[1]
     assert folder.reads == 2
     assert all_of_them.find(first.token) is first
     folder.error = None
