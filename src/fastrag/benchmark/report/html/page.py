@@ -11,21 +11,20 @@ import base64
 import gzip
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastrag._support.files import written_atomically
 from fastrag.benchmark.report.html.assets import Assets, read_assets
 from fastrag.benchmark.report.html.plain_overview import PlainOverview
+from fastrag.benchmark.report.templates import templates
 from fastrag.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-
     from fastrag.benchmark.report.html.data import ReportData
 
 _NOTHING_ELSE = "default-src 'none'; base-uri 'none'; form-action 'none'"
+_PACKAGE = "fastrag.benchmark.report.html"
 _LEVEL = 6  # of gzip: 9 takes three times as long for one percent
 
 
@@ -85,14 +84,14 @@ def shell_html(title: str) -> Shell:
         ConfigurationError: The pages are not built.
     """
     assets = read_assets()
-    html = _templates().get_template("served.html.jinja").render(title=title, assets=_marked(assets))
+    html = templates(_PACKAGE).get_template("served.html.jinja").render(title=title, assets=_marked(assets))
     own = f"connect-src 'self'; img-src 'self'; frame-ancestors 'none'; {assets.sources}"
     return Shell(html, f"{_NOTHING_ELSE}; {own}")
 
 
 def _pieces(data: ReportData, assets: Assets, on_part: Callable[[str], object], *, start: str = "") -> Iterator[str]:
     return (
-        _templates()
+        templates(_PACKAGE)
         .get_template("report.html.jinja")
         .generate(
             overview=PlainOverview.of(data.overview),
@@ -110,19 +109,6 @@ def _parts(data: ReportData, on_part: Callable[[str], object]) -> Iterator[Part]
         # The time of day must not be in it.
         packed = base64.b64encode(gzip.compress(data.part(name), _LEVEL, mtime=0))
         yield Part(name, packed.decode("ascii"))
-
-
-@lru_cache(maxsize=1)
-def _templates() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("fastrag.benchmark.report.html", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
 
 
 def _marked(assets: Assets) -> dict[str, str]:
