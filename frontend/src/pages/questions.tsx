@@ -1,15 +1,14 @@
 /** Every question that any run asked, and what became of it. */
 import type { ComponentChildren } from "preact";
-import { useMemo } from "preact/hooks";
+import { useCallback, useMemo } from "preact/hooks";
 import { number, plain } from "../format";
 import type { Metric, Num, Questions, Scores } from "../model";
 import { firstPositions, known, scoresByQuestion } from "../parts/by-question";
 import { Choice } from "../parts/choice";
-import { Search, Shown, ShowOnly, useWords } from "../parts/filters";
+import { QuestionTable } from "../parts/question-table";
 import { useRemembered } from "../parts/remembered";
 import { RunMark } from "../parts/runs";
-import { Name } from "../parts/text";
-import { type Column, VirtualTable } from "../parts/virtual-table";
+import type { Column } from "../parts/virtual-table";
 import { Loading, useParts, useReport } from "../report";
 import { linkTo } from "../route";
 
@@ -26,7 +25,7 @@ export function QuestionsPage() {
       {questions === undefined || scores.value === undefined ? (
         <Loading problem={texts.problem ?? scores.problem} />
       ) : (
-        <QuestionTable texts={questions} runs={scores.value} metric={metric}>
+        <AllQuestions texts={questions} runs={scores.value} metric={metric}>
           {metric !== undefined && (
             <Choice
               label="Scores by"
@@ -35,7 +34,7 @@ export function QuestionsPage() {
               onChoose={setMetricName}
             />
           )}
-        </QuestionTable>
+        </AllQuestions>
       )}
     </>
   );
@@ -76,12 +75,8 @@ interface Props {
   children: ComponentChildren;
 }
 
-function QuestionTable({ texts, runs, metric, children }: Props) {
+function AllQuestions({ texts, runs, metric, children }: Props) {
   const { overview } = useReport();
-  const [words, setWords] = useRemembered("questions words", "");
-  const [chosen, setChosen] = useRemembered<string[]>("questions statuses", []);
-  const hasWords = useWords(texts, words);
-  const all = useMemo(() => texts.map((_, question) => question), [texts]);
   const results = useMemo(
     () =>
       runs.map(
@@ -93,53 +88,21 @@ function QuestionTable({ texts, runs, metric, children }: Props) {
       ),
     [runs, metric, texts],
   );
-  // A question may be of several kinds: errored in one run, not measured in another.
+  const kindsOf = useMemo(() => texts.map((_, question) => lettersOf(results, question)), [texts, results]);
   const kinds = useMemo(
-    () =>
-      all.map((question) => {
-        const found = new Set<string>();
-        for (const { status, means } of results) {
-          const letter = status[question] ?? "";
-          if (letter === "e" || letter === "i") found.add(letter);
-          if (letter !== "" && letter !== "e" && Number.isNaN(means[question])) found.add("n");
-        }
-        return found.size === 0 ? "s" : [...found].join("");
-      }),
-    [all, results],
+    () => KINDS.map((kind) => ({ ...kind, count: kindsOf.filter((found) => found.includes(kind.key)).length })),
+    [kindsOf],
   );
-  const counted = useMemo(
-    () =>
-      KINDS.map((kind) => ({
-        ...kind,
-        count: kinds.reduce((sum, found) => sum + Number(found.includes(kind.key)), 0),
-      })).filter(({ count }) => count > 0),
-    [kinds],
-  );
-  const rows = useMemo(() => {
-    const wanted = chosen.filter((key) => counted.some((kind) => kind.key === key));
-    return all.filter(
-      (question) => (wanted.length === 0 || wanted.some((key) => kinds[question]?.includes(key))) && hasWords(question),
-    );
-  }, [all, chosen, counted, kinds, hasWords]);
+  const isOf = useCallback((question: number, kind: string) => kindsOf[question]?.includes(kind) ?? false, [kindsOf]);
   const columns = useMemo(
-    (): Column[] => [
-      placeColumn,
-      ...results.map((result, run) => ({
-        ...runColumn(result, run, overview.runs[run]?.label ?? "", metric),
-        width: results.length <= 3 ? 11 : results.length <= 6 ? 8 : 7,
-      })),
-    ],
+    () =>
+      results.map(
+        (result, run): Column => ({
+          ...runColumn(result, run, overview.runs[run]?.label ?? "", metric),
+          width: results.length <= 3 ? 11 : results.length <= 6 ? 8 : 7,
+        }),
+      ),
     [results, metric, overview.runs],
-  );
-  const head = useMemo(
-    (): Column => ({
-      key: "text",
-      title: "Question",
-      width: 20,
-      cell: (question) => <Name text={texts[question] ?? ""} />,
-      order: (question) => texts[question] ?? "",
-    }),
-    [texts],
   );
   const href = (question: number) => {
     const run = results.findIndex(({ first }) => (first[question] ?? -1) >= 0);
@@ -148,22 +111,20 @@ function QuestionTable({ texts, runs, metric, children }: Props) {
   };
   return (
     <>
-      <div class="filters choices">
-        {children}
-        <Search label="Search the questions" value={words} onChange={setWords} />
-        <ShowOnly legend="Show only, in any run" kinds={counted} chosen={chosen} onChange={setChosen} />
-      </div>
-      <Shown rows={rows.length} all={all.length} what="questions" />
-      <VirtualTable
+      <QuestionTable
         name="questions"
         label={`Questions with the score that each run has by ${plain(metric?.name ?? "no metric")}`}
-        rows={rows}
-        choice={JSON.stringify([words, chosen])}
-        head={head}
+        texts={texts}
+        legend="Show only, in any run"
+        kinds={kinds}
+        isOf={isOf}
+        textWidth={20}
         columns={columns}
         href={href}
-      />
-      {counted.some(({ key }) => key === "i") && (
+      >
+        {children}
+      </QuestionTable>
+      {kinds.some(({ key, count }) => key === "i" && count > 0) && (
         <p class="muted">
           <span class="doubt">◐</span> incomplete: answered, but some other metric was not measured.
         </p>
@@ -172,14 +133,16 @@ function QuestionTable({ texts, runs, metric, children }: Props) {
   );
 }
 
-const placeColumn: Column = {
-  key: "place",
-  title: "No.",
-  width: 4,
-  numeric: true,
-  cell: (question) => question + 1,
-  order: (question) => question,
-};
+/** Keys of `KINDS`; a question may be of several: errored in one run, not measured in another. */
+function lettersOf(results: RunResults[], question: number): string {
+  let found = "";
+  for (const { status, means } of results) {
+    const letter = status[question] ?? "";
+    if ((letter === "e" || letter === "i") && !found.includes(letter)) found += letter;
+    if (letter !== "" && letter !== "e" && Number.isNaN(means[question]) && !found.includes("n")) found += "n";
+  }
+  return found === "" ? "s" : found;
+}
 
 function runColumn(result: RunResults, run: number, label: string, metric: Metric | undefined): Omit<Column, "width"> {
   const score = (question: number): Num => known(result.means[question]);
