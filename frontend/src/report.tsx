@@ -2,7 +2,7 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useEffect, useState } from "preact/hooks";
 import type { Parts } from "./data";
-import type { Overview } from "./model";
+import type { Overview, Run } from "./model";
 import { linkTo } from "./route";
 
 interface Report {
@@ -24,23 +24,29 @@ type Loaded<T> = { value: T; problem?: undefined } | { value?: undefined; proble
 /** The parts of these names, once all are there. What was shown stays until what is new is there. */
 export function useParts<T>(names: string[]): Loaded<T[]> {
   const { parts, overview } = useReport();
-  const [loaded, setLoaded] = useState<{ key: string; value: Loaded<T[]> }>({ key: "", value: {} });
+  const { runs } = overview;
+  const [loaded, setLoaded] = useState<{ key: string; runs: Run[]; value: Loaded<T[]> }>({ key: "", runs, value: {} });
   const key = names.join(" ");
   // The names are in the key; a new reading has new parts, and where it was long in coming, what failed may be had now.
   useEffect(() => {
     let current = true;
     Promise.all(names.map((name) => parts.load<T>(name))).then(
-      (value) => current && setLoaded({ key, value: { value } }),
+      (value) => current && setLoaded({ key, runs, value: { value } }),
       (error: unknown) =>
-        current && setLoaded({ key, value: { problem: error instanceof Error ? error.message : String(error) } }),
+        current && setLoaded({ key, runs, value: { problem: error instanceof Error ? error.message : String(error) } }),
     );
     return () => {
       current = false;
     };
   }, [key, parts, overview]);
   // A run that has come is no reason to take the table away from under its reader.
-  const isKept = `${key} `.startsWith(`${loaded.key} `) || `${loaded.key} `.startsWith(`${key} `);
-  return isKept ? loaded.value : {};
+  const isOfThese = `${key} `.startsWith(`${loaded.key} `) || `${loaded.key} `.startsWith(`${key} `);
+  return isOfThese && standAsBefore(loaded.runs, runs) ? loaded.value : {};
+}
+
+/** Whether no run has come in between: parts go by the indexes of runs, and would be shown as those of another. */
+function standAsBefore(before: Run[], now: Run[]): boolean {
+  return before.slice(0, now.length).every(({ label }, run) => label === now[run]?.label);
 }
 
 /** What is shown while parts are loading, or could not be. */

@@ -64,7 +64,7 @@ function Kind({ kind, groups }: { kind: string; groups: ErrorGroup[] }) {
       </h2>
       <p class="muted">{reasonMeaning(kind)}</p>
       {shown.map((group) => (
-        <ErrorEntry key={`${group.metric} ${group.message}`} group={group} />
+        <ErrorEntry key={JSON.stringify([group.metric, group.message])} group={group} />
       ))}
       {shown.length < groups.length && (
         <button type="button" class="no-print" onClick={() => setAll(true)}>

@@ -12,14 +12,12 @@ import { extent, isLogarithmic, scoreScale, scoreTicks } from "./scale";
 
 export function EcdfChart({ metric, measured }: { metric: Metric; measured: Measured[] }) {
   const { value, problem } = useParts<Scores>(measured.map(({ run }) => `scores-${run}`));
-  const curves = useMemo(
-    () =>
-      value?.map((columns, i) => ({ run: measured[i]?.run ?? 0, steps: steps(columns.scores[metric.name] ?? []) })) ??
-      [],
-    [value, measured, metric],
-  );
+  const curves = useMemo(() => {
+    const all = measured.map(({ run }, i) => ({ run, steps: steps(value?.[i]?.scores[metric.name] ?? []) }));
+    return all.filter((curve) => curve.steps.length > 0);
+  }, [value, measured, metric]);
   if (value === undefined) return <Loading problem={problem} />;
-  if (curves.every((curve) => curve.steps.length === 0)) return null;
+  if (curves.length === 0) return null;
   return (
     <>
       <ul class="inline key">
@@ -29,7 +27,7 @@ export function EcdfChart({ metric, measured }: { metric: Metric; measured: Meas
           </li>
         ))}
       </ul>
-      <Curves metric={metric} curves={curves.filter((curve) => curve.steps.length > 0)} />
+      <Curves metric={metric} curves={curves} />
     </>
   );
 }
