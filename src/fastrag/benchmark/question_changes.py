@@ -9,8 +9,8 @@ from typing import Literal
 
 from fastrag._support.checks import require_number
 from fastrag.benchmark.arguments import require_metric, require_samples
-from fastrag.benchmark.pairing import agreed_direction, by_question, measured_score, scores_by_question
-from fastrag.benchmark.results import BenchmarkResult, SampleResult
+from fastrag.benchmark.pairing import agreed_direction, scores_by_question
+from fastrag.benchmark.results import BenchmarkResult
 from fastrag.benchmark.statistics import mean_of
 
 Change = Literal["fixed", "broken", "unchanged", "flaky", "not measured"]
@@ -86,12 +86,13 @@ def question_changes(
     ['fixed', 'unchanged', 'broken']
     """
     higher = _checked([baseline, candidate], metric, passing, tolerance)
-    asked_again = by_question(candidate.samples)
+    all_before, all_after = scores_by_question(baseline, metric), scores_by_question(candidate, metric)
+    asked_again = {sample.question for sample in candidate.samples}
     found = []
-    for question, samples in by_question(baseline.samples).items():
+    for question in dict.fromkeys(sample.question for sample in baseline.samples):
         if question not in asked_again:
             continue
-        before, after = _scores(samples, metric), _scores(asked_again[question], metric)
+        before, after = all_before.get(question, []), all_after.get(question, [])
         first, second = (mean_of(scores) if scores else None for scores in (before, after))
         change: Change
         if first is None or second is None:
@@ -147,10 +148,6 @@ def _checked(results: Sequence[BenchmarkResult], metric: str, passing: float | N
         require_number("passing", passing)
     require_number("tolerance", tolerance, at_least=0)
     return agreed_direction(results, metric)
-
-
-def _scores(samples: Sequence[SampleResult], metric: str) -> list[float]:
-    return [score for sample in samples if (score := measured_score(sample, metric)) is not None]
 
 
 def _passes(score: float, passing: float, higher: bool) -> bool:
