@@ -31,17 +31,17 @@ def all_slices(catalogue: Catalogue, samples: Sequence[EvalSample]) -> tuple[lis
     warnings: list[str] = []
     too_many: list[str] = []
     for key in keys:
+        # Not even looked at: samples may have keys of their own, as many as there are samples.
+        if len(found) == MOST_KEYS:
+            too_many.append(key)
+            continue
         try:
             groups = question_groups(asked, key)
         except ConfigurationError as error:
             warnings.append(f"No slices by {short(key)}: {error}")
             continue
-        if len(set(groups.values())) > MOST_GROUPS:
-            continue
-        if len(found) < MOST_KEYS:
+        if len(set(groups.values())) <= MOST_GROUPS:
             found.append(_slices(catalogue, key, groups))
-        else:
-            too_many.append(key)
     if too_many:
         warnings.append(f"Slices are by the first {MOST_KEYS} keys of metadata, not by {listed(map(short, too_many))}.")
     return found, warnings
