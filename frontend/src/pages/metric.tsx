@@ -1,5 +1,4 @@
 /** One metric: how each run's scores spread, what is missing and why, and where runs are better or worse. */
-import { Fragment } from "preact";
 import { useMemo } from "preact/hooks";
 import { plain } from "../format";
 import type { Metric } from "../model";
@@ -8,6 +7,7 @@ import { CountTable } from "../parts/count-table";
 import { EcdfChart } from "../parts/ecdf-chart";
 import { HistogramChart, scoresIn } from "../parts/histogram-chart";
 import { IntervalChart } from "../parts/interval-chart";
+import { Listed } from "../parts/listed";
 import { type Measured, measuredBy } from "../parts/measured";
 import { reasonMeaning, reasonName, sortedKinds } from "../parts/missing";
 import { PercentileTable, SummaryTable } from "../parts/score-tables";
@@ -50,12 +50,11 @@ export function MetricPage({ name }: { name: string }) {
         {without.length > 0 && (
           <>
             Without this metric:{" "}
-            {without.map((run, i) => (
-              <Fragment key={run.label}>
-                {i > 0 && ", "}
-                <Name text={run.label} />
-              </Fragment>
-            ))}
+            <Listed>
+              {without.map(({ label }) => (
+                <Name key={label} text={label} />
+              ))}
+            </Listed>
             .
           </>
         )}

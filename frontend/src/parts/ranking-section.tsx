@@ -1,11 +1,11 @@
 /** Who is best by a metric, and how sure that is. */
-import { Fragment } from "preact";
 import { useState } from "preact/hooks";
 import { ABSENT, bounds, count, number, plural, span } from "../format";
 import type { Metric, Ranking } from "../model";
 import { useReport } from "../report";
 import { linkTo } from "../route";
 import { Choice } from "./choice";
+import { Listed } from "./listed";
 import { CoverageShare, lacks } from "./missing";
 import { NamedRun, RunName } from "./runs";
 import { Scroll } from "./scroll";
@@ -79,14 +79,11 @@ function Winner({ ranking }: { ranking: Ranking }) {
 
 function Runs({ entries }: { entries: Entry[] }) {
   return (
-    <>
-      {entries.map((entry, i) => (
-        <Fragment key={entry.run}>
-          {i > 0 && ", "}
-          <RunName run={entry.run} />
-        </Fragment>
+    <Listed>
+      {entries.map(({ run }) => (
+        <RunName key={run} run={run} />
       ))}
-    </>
+    </Listed>
   );
 }
 
@@ -130,12 +127,11 @@ function RankingTable({ ranking, metric }: { ranking: Ranking; metric: Metric })
                         no rank: <Name text={entry.reason} />
                       </span>
                     )}
-                    {entry.beaten_by.map((name, i) => (
-                      <Fragment key={name}>
-                        {i > 0 && ", "}
-                        <Winning name={name} over={entry.run} metric={metric.name} />
-                      </Fragment>
-                    ))}
+                    <Listed>
+                      {entry.beaten_by.map((name) => (
+                        <Winning key={name} name={name} over={entry.run} metric={metric.name} />
+                      ))}
+                    </Listed>
                   </td>
                 )}
               </tr>

@@ -1,12 +1,12 @@
 /** Quality against latency and cost: which runs no other one beats in everything. */
 import { dot, gridX, gridY, type Markish } from "@observablehq/plot";
-import { Fragment } from "preact";
 import { useCallback, useState } from "preact/hooks";
 import { number, plain } from "../format";
 import type { Metric, TradeOffs } from "../model";
 import { useReport } from "../report";
 import { Chart, TIP } from "./chart";
 import { Choice } from "./choice";
+import { Listed } from "./listed";
 import { NamedRun, RunName, runColour, runSymbol } from "./runs";
 import { tickCount } from "./scale";
 import { Scroll } from "./scroll";
@@ -101,12 +101,11 @@ function Standing({ entry }: { entry: TradeOffs["entries"][number] }) {
   return (
     <span class="muted">
       dominated by{" "}
-      {entry.dominated_by.map((name, i) => (
-        <Fragment key={name}>
-          {i > 0 && ", "}
-          <NamedRun name={name} />
-        </Fragment>
-      ))}
+      <Listed>
+        {entry.dominated_by.map((name) => (
+          <NamedRun key={name} name={name} />
+        ))}
+      </Listed>
     </span>
   );
 }

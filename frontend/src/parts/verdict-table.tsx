@@ -4,6 +4,7 @@ import { count, number, percentage, plural, pValue, span } from "../format";
 import type { Comparison, Metric, Verdict } from "../model";
 import { useReport } from "../report";
 import { linkTo } from "../route";
+import { Listed } from "./listed";
 import { RunName } from "./runs";
 import { Scroll } from "./scroll";
 import { Name } from "./text";
@@ -126,12 +127,11 @@ export function Pairing(props: { comparison: Comparison; onlyBaseline: Metric[];
     metrics.length > 0 && (
       <li>
         Only <RunName run={run} /> has{" "}
-        {metrics.map(({ name }, place) => (
-          <span key={name}>
-            {place > 0 && ", "}
-            <Name text={name} />
-          </span>
-        ))}
+        <Listed>
+          {metrics.map(({ name }) => (
+            <Name key={name} text={name} />
+          ))}
+        </Listed>
         : not compared.
       </li>
     );
