@@ -59,7 +59,7 @@ def test_it_opens_at_what_was_asked_for(make_result):
     [
         ("ndcg", {}, "does not have the metric 'ndcg'; it has: mrr"),
         ("mrr", {"show": "differences"}, "only one"),
-        ("mrr", {"show": "x"}, "'scores' or 'differences', not 'x'"),
+        ("mrr", {"show": "x"}, "one of scores, differences, not 'x'"),
         ("mrr", {"height_px": 99}, "at least 100, not 99"),
         ("mrr", {"height_px": True}, "height_px"),
     ],

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fastrag._support.checks import as_number
 from fastrag.benchmark.judging.opinions import GivenOpinion, Judgement, Missing
 from fastrag.benchmark.pairing import measured_score
 from fastrag.benchmark.report.html.catalogue import Catalogue
@@ -171,10 +172,5 @@ def _latency(sample: SampleResult) -> float:
 
 def _number(value: object) -> float | None:
     """A finite number; None for anything else, which metadata and hand-made records may hold."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:  # a whole number beyond every float
-        return None
+    number = as_number(value)
     return number if math.isfinite(number) else None

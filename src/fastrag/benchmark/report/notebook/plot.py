@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 from urllib.parse import quote
 
+from fastrag._support.checks import require_choice, require_int
 from fastrag.benchmark.arguments import require_metric, require_results
 from fastrag.benchmark.report.notebook.rendering import render
 from fastrag.benchmark.report.texts import listed, short
@@ -78,15 +79,13 @@ def plot(
     from fastrag.benchmark.report.html.runs import ReportedRun
 
     checked = require_results([results] if isinstance(results, BenchmarkResult) else results)
-    if show not in ("scores", "differences"):
-        raise ConfigurationError(f"show must be 'scores' or 'differences', not {show!r}")
+    require_choice("show", show, ("scores", "differences"))
     if show == "differences":
         checked = checked[:2]
         if len(checked) < 2:
             raise ConfigurationError("differences are between two results; there is only one")
     require_metric(metric, checked if show == "differences" else _having(checked, metric))
-    if isinstance(height_px, bool) or not isinstance(height_px, int) or height_px < 100:
-        raise ConfigurationError(f"height_px must be a whole number of at least 100, not {height_px!r}")
+    require_int("height_px", height_px, at_least=100)
     data = ReportData([ReportedRun(result) for result in checked], samples=samples)
     names = [run["label"] for run in data.overview["runs"]]
     address = ("metric", metric) if show == "scores" else ("compare", *names, metric)
