@@ -21,17 +21,20 @@ export function useReport(): Report {
 
 type Loaded<T> = { value: T; problem?: undefined } | { value?: undefined; problem?: string };
 
-/** The parts of these names, once all are there. What was shown stays until what is new is there. */
-export function useParts<T>(names: string[]): Loaded<T[]> {
+/**
+ * The parts of these names, once all are there. What was shown stays until what is new is there: what is asked for at
+ * once is of one reading.
+ */
+export function useParts<T extends unknown[]>(names: string[]): Loaded<T> {
   const { parts, overview } = useReport();
   const { runs } = overview;
-  const [loaded, setLoaded] = useState<{ key: string; runs: Run[]; value: Loaded<T[]> }>({ key: "", runs, value: {} });
+  const [loaded, setLoaded] = useState<{ key: string; runs: Run[]; value: Loaded<T> }>({ key: "", runs, value: {} });
   const key = names.join(" ");
   // The names are in the key; a new reading has new parts, and where it was long in coming, what failed may be had now.
   useEffect(() => {
     let current = true;
-    Promise.all(names.map((name) => parts.load<T>(name))).then(
-      (value) => current && setLoaded({ key, runs, value: { value } }),
+    Promise.all(names.map((name) => parts.load(name))).then(
+      (value) => current && setLoaded({ key, runs, value: { value: value as T } }),
       (error: unknown) =>
         current && setLoaded({ key, runs, value: { problem: error instanceof Error ? error.message : String(error) } }),
     );

@@ -122,7 +122,7 @@ function Choices({ metrics, ...chosen }: Chosen & { metrics: Metric[] }) {
 function Pair(props: Chosen & { onlyBaseline: Metric[]; onlyCandidate: Metric[] }) {
   const { baseline, candidate, metric, onlyBaseline, onlyCandidate } = props;
   const { overview } = useReport();
-  const { value, problem } = useParts<Comparison>([`comparison-${baseline}-${candidate}`]);
+  const { value, problem } = useParts<[Comparison]>([`comparison-${baseline}-${candidate}`]);
   const comparison = value?.[0];
   if (comparison === undefined) return <Loading problem={problem} />;
   const details = comparison.comparisons.find((one) => one.metric === metric);
@@ -153,9 +153,9 @@ interface DetailsProps {
 function MetricDetails({ comparison, details, metric }: DetailsProps) {
   const { overview } = useReport();
   const { baseline, candidate } = comparison;
-  const scores = useParts<Scores>([`scores-${baseline}`, `scores-${candidate}`]);
-  const texts = useParts<Questions>(["questions"]);
-  const [before, after] = scores.value ?? [];
+  const names = ["questions", `scores-${baseline}`, `scores-${candidate}`];
+  const { value, problem } = useParts<[Questions, Scores, Scores]>(names);
+  const [questions, before, after] = value ?? [];
   const sides = useMemo(
     () =>
       before &&
@@ -175,7 +175,6 @@ function MetricDetails({ comparison, details, metric }: DetailsProps) {
     [before, after, overview.questions],
   );
   const differences = useMemo(() => sides && pairedDifferences(sides.before, sides.after), [sides]);
-  const questions = texts.value?.[0]?.texts;
   return (
     <section aria-labelledby="differences">
       <h2 id="differences">
@@ -183,20 +182,20 @@ function MetricDetails({ comparison, details, metric }: DetailsProps) {
       </h2>
       <Figures details={details} format={metric.format} />
       {differences === undefined ? (
-        <Loading problem={scores.problem} />
+        <Loading problem={problem} />
       ) : (
         <DifferenceChart differences={differences} comparison={details} format={metric.format} />
       )}
       <h2 id="questions">Questions</h2>
       {sides === undefined || places === undefined || questions === undefined ? (
-        <Loading problem={scores.problem ?? texts.problem} />
+        <Loading problem={problem} />
       ) : (
         <ComparedQuestions
           key={metric.name}
           comparison={comparison}
           details={details}
           metric={metric}
-          texts={questions}
+          texts={questions.texts}
           sides={sides}
           places={places}
         />

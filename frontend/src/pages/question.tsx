@@ -27,7 +27,7 @@ export function QuestionPage({ run: label, number: place }: { run: string; numbe
 
 function Located({ run, position }: { run: number; position: number }) {
   const { overview } = useReport();
-  const { value, problem } = useParts<Scores>([`scores-${run}`]);
+  const { value, problem } = useParts<[Scores]>([`scores-${run}`]);
   const asked = value?.[0]?.question;
   if (asked === undefined) return <Loading problem={problem} />;
   const question = asked[position];
@@ -102,7 +102,7 @@ function isTyping(target: EventTarget | null): boolean {
 
 function Found(props: { run: number; position: number; question: number; per: number }) {
   const { run, position, question, per } = props;
-  const { value, problem } = useParts<Details>([`details-${Math.floor(question / per)}`]);
+  const { value, problem } = useParts<[Details]>([`details-${Math.floor(question / per)}`]);
   const details = value?.[0];
   const found = details?.questions[question % per];
   return (

@@ -15,17 +15,20 @@ import { linkTo } from "../route";
 export function QuestionsPage() {
   const { overview } = useReport();
   const [metricName, setMetricName] = useRemembered("questions metric", overview.metrics[0]?.name ?? "");
-  const texts = useParts<Questions>(["questions"]);
-  const scores = useParts<Scores>(overview.runs.map((_, run) => `scores-${run}`));
-  const questions = texts.value?.[0]?.texts;
+  const names = ["questions", ...overview.runs.map((_, run) => `scores-${run}`)];
+  const { value, problem } = useParts<[Questions, ...Scores[]]>(names);
+  const [questions, scores] = useMemo(() => {
+    const [first, ...others] = value ?? [];
+    return [first, others] as const;
+  }, [value]);
   const metric = overview.metrics.find(({ name }) => name === metricName) ?? overview.metrics[0];
   return (
     <>
       <h1>Questions</h1>
-      {questions === undefined || scores.value === undefined ? (
-        <Loading problem={texts.problem ?? scores.problem} />
+      {questions === undefined ? (
+        <Loading problem={problem} />
       ) : (
-        <AllQuestions texts={questions} runs={scores.value} metric={metric}>
+        <AllQuestions texts={questions.texts} runs={scores} metric={metric}>
           {metric !== undefined && (
             <Choice
               label="Scores by"

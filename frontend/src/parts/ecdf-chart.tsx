@@ -11,7 +11,7 @@ import { RunName, runColour, runDashes } from "./runs";
 import { extent, isLogarithmic, scoreScale, scoreTicks } from "./scale";
 
 export function EcdfChart({ metric, measured }: { metric: Metric; measured: Measured[] }) {
-  const { value, problem } = useParts<Scores>(measured.map(({ run }) => `scores-${run}`));
+  const { value, problem } = useParts<Scores[]>(measured.map(({ run }) => `scores-${run}`));
   const curves = useMemo(() => {
     const all = measured.map(({ run }, i) => ({ run, steps: steps(value?.[i]?.scores[metric.name] ?? []) }));
     return all.filter((curve) => curve.steps.length > 0);

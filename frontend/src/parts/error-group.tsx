@@ -62,13 +62,12 @@ function Opened({ group, times }: { group: ErrorGroup; times: number }) {
 function Examples({ examples }: { examples: ErrorGroup["examples"] }) {
   const { overview } = useReport();
   const runs = [...new Set(examples.map(([run]) => run))];
-  const scores = useParts<Scores>(runs.map((run) => `scores-${run}`));
-  const questions = useParts<Questions>(["questions"]);
-  if (scores.value === undefined || questions.value === undefined)
-    return <Loading problem={scores.problem ?? questions.problem} />;
+  const { value, problem } = useParts<[Questions, ...Scores[]]>(["questions", ...runs.map((run) => `scores-${run}`)]);
+  if (value === undefined) return <Loading problem={problem} />;
+  const [questions, ...scores] = value;
   const asked = (run: number, position: number) => {
-    const question = scores.value?.[runs.indexOf(run)]?.question[position];
-    return questions.value?.[0]?.texts[question ?? -1] ?? "";
+    const question = scores[runs.indexOf(run)]?.question[position];
+    return questions.texts[question ?? -1] ?? "";
   };
   return (
     <ul class="examples">
