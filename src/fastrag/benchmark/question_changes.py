@@ -77,7 +77,7 @@ def question_changes(
             of a wrong type or out of its range.
 
     >>> from datetime import UTC, datetime
-    >>> from fastrag.benchmark import DistributionSummary, StatusCounts
+    >>> from fastrag.benchmark import DistributionSummary, SampleResult, StatusCounts
     >>> def result(name, scores):
     ...     samples = [SampleResult(f"q{i}", "successful", {"mrr": score}) for i, score in enumerate(scores)]
     ...     summary = {"mrr": DistributionSummary.of(scores)}
@@ -119,7 +119,7 @@ def repeats_of(
             range.
 
     >>> from datetime import UTC, datetime
-    >>> from fastrag.benchmark import DistributionSummary, StatusCounts
+    >>> from fastrag.benchmark import DistributionSummary, SampleResult, StatusCounts
     >>> samples = [SampleResult("Why?", "successful", {"mrr": score}) for score in (0.5, 1.0)]
     >>> summary = {"mrr": DistributionSummary.of([0.5, 1.0])}
     >>> result = BenchmarkResult("run", datetime.now(UTC), StatusCounts(2, 0, 0), summary, samples, 1.0, {"mrr": True})
