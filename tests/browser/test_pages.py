@@ -51,7 +51,7 @@ def test_every_page_is_reached_by_clicking(watched, real):
         assert (heading(page), page.url.partition("#")[2]) == ("Question 5", "keywords/5")
         follow(page, page.get_by_role("link", name="Overview"))
         assert heading(page) == "6 runs on 60 questions"
-        follow(page, page.locator("main").get_by_role("link", name="failures of"))
+        follow(page, page.locator("main").get_by_role("link", name="failures in"))
         assert heading(page) == "Errors"
 
 

@@ -45,7 +45,7 @@ function ErrorLine({ errors }: { errors: ErrorGroup[] }) {
         "Nothing failed."
       ) : (
         <a href={link}>
-          {plural(times, "failure")} of {plural(failures.length, "kind")}
+          {plural(times, "failure")} in {plural(failures.length, "group")}
         </a>
       )}
       {failures.length < errors.length && (
