@@ -22,7 +22,7 @@ function useOverview(parts: Parts): { overview: Overview | null; problem: string
   useEffect(() => {
     let timer = 0;
     let stopped = false;
-    let live = true;
+    let live = parts.areServed;
     const ask = async () => {
       try {
         const overview = await parts.overview();

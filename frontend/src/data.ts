@@ -49,8 +49,9 @@ const KEPT_PARTS = 60;
 
 /** Loads parts, and keeps those used last. */
 export class Parts {
-  private readonly served = document.documentElement.dataset.parts === "served";
-  private readonly source: PartSource = this.served ? new ServedParts() : new EmbeddedParts();
+  /** Whether there may be more to show when asked again. */
+  readonly areServed = document.documentElement.dataset.parts === "served";
+  private readonly source: PartSource = this.areServed ? new ServedParts() : new EmbeddedParts();
   private readonly kept = new Map<string, Promise<unknown>>();
   private snapshot = "";
 

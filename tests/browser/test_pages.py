@@ -137,8 +137,14 @@ def test_keys_alone_reach_and_operate_everything(watched, real):
         assert focused(page) == last
         assert page.locator(".shown").inner_text() == "15 of 60 questions"
         assert column.get_attribute("aria-sort") == "descending"
-        # Keys that are typed into a field are letters there.
+        # Keys of one letter can be turned off, and stay so.
         go(page, "#keywords/5")
+        fifth = heading(page)
+        page.get_by_role("button", name="Keys j and k: on").press("Enter")
+        page.get_by_role("button", name="Keys j and k: off").wait_for()
+        page.keyboard.press("j")
+        assert heading(page) == fifth
+        # Keys that are typed into a field are letters there.
         go(page, "#/questions")
         page.get_by_label("Search the questions").fill("")
         page.get_by_label("Search the questions").press("j")

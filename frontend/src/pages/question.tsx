@@ -1,8 +1,9 @@
 /** One question: what was asked, and what each run made of it, side by side. */
-import { useEffect, useMemo } from "preact/hooks";
+import { useLayoutEffect, useMemo } from "preact/hooks";
 import { count, plural } from "../format";
 import type { Details, QuestionDetails, SampleDetails, Scores } from "../model";
 import { Judgements } from "../parts/judgements";
+import { useRemembered } from "../parts/remembered";
 import { type RunResults, RunScores, Status } from "../parts/run-scores";
 import { RunName } from "../parts/runs";
 import { SampleFacts } from "../parts/sample-facts";
@@ -53,7 +54,11 @@ function Ways({ run, position, asked }: { run: number; position: number; asked: 
   const address = (at: number | null) =>
     at === null ? undefined : linkTo({ page: "question", run: label, number: at + 1 });
   const [previous, next] = [address(before), address(after)];
-  useEffect(() => {
+  // Who speaks to the computer, or hits keys by accident, must be able to do without keys of one letter (WCAG 2.1.4).
+  const [keys, setKeys] = useRemembered("keys", true);
+  // Before the next key can come.
+  useLayoutEffect(() => {
+    if (!keys) return;
     const follow = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       const to = event.key === "k" ? previous : event.key === "j" ? next : undefined;
@@ -61,24 +66,27 @@ function Ways({ run, position, asked }: { run: number; position: number; asked: 
     };
     window.addEventListener("keydown", follow);
     return () => window.removeEventListener("keydown", follow);
-  }, [previous, next]);
+  }, [previous, next, keys]);
   return (
     <nav class="ways no-print" aria-label="Questions before and after">
       {previous === undefined ? (
         <span class="muted">This is the first question</span>
       ) : (
-        <a href={previous} rel="prev" aria-keyshortcuts="k">
-          ← Previous <kbd>k</kbd>
+        <a href={previous} rel="prev" aria-keyshortcuts={keys ? "k" : undefined}>
+          ← Previous {keys && <kbd>k</kbd>}
         </a>
       )}
       <span class="muted">
-        {count(position + 1)} of {count(asked.length)} in <RunName run={run} />
+        {count(position + 1)} of {count(asked.length)} in <RunName run={run} />{" "}
+        <button type="button" aria-pressed={keys} onClick={() => setKeys(!keys)}>
+          Keys j and k: {keys ? "on" : "off"}
+        </button>
       </span>
       {next === undefined ? (
         <span class="muted">This is the last question</span>
       ) : (
-        <a href={next} rel="next" aria-keyshortcuts="j">
-          Next <kbd>j</kbd> →
+        <a href={next} rel="next" aria-keyshortcuts={keys ? "j" : undefined}>
+          Next {keys && <kbd>j</kbd>} →
         </a>
       )}
     </nav>

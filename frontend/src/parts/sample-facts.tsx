@@ -39,14 +39,16 @@ export function SampleFacts({ sample }: { sample: QuestionDetails["sample"] }) {
   return (
     <section aria-labelledby="sample">
       <h2 id="sample">What the sample set says</h2>
-      <dl class="facts">
-        {facts.map(([term, value]) => (
-          <div key={term}>
-            <dt>{term}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      {facts.length > 0 && (
+        <dl class="facts">
+          {facts.map(([term, value]) => (
+            <div key={term}>
+              <dt>{term}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
       <dl class="figures">
         <div>
           <dt>Sample</dt>

@@ -155,7 +155,7 @@ export function Pairing(props: { comparison: Comparison; onlyBaseline: Metric[];
       {comparison.notes.length > 0 && (
         <li>
           <details>
-            <summary>{plural(comparison.notes.length, "note")} on failures, coverage and columns</summary>
+            <summary>{plural(comparison.notes.length, "note")} on failures and coverage</summary>
             <ul>
               {comparison.notes.map((note) => (
                 <li key={note}>

@@ -84,10 +84,14 @@ def rows_by_metric(comparison: Comparison) -> Iterator[tuple[str, list[Row]]]:
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """Why each verdict is what it is, and what was left out; what is said of several metrics alike is said once."""
-    lines = [_reason(one, _format([one])) for one in comparison.comparisons]
+    """Why each verdict is what it is, and then the `remarks`."""
+    return [*(_reason(one, _format([one])) for one in comparison.comparisons), *remarks(comparison)]
+
+
+def remarks(comparison: Comparison) -> list[str]:
+    """What was not measured, asked or compared; what is said of several metrics alike is said once."""
     every = comparison.comparisons
-    lines += _unmeasurable_lines(every)
+    lines = list(_unmeasurable_lines(every))
     missing = ((line, one.metric) for one in every for line in _missing_lines(one))
     lines += [f"{line} ({', '.join(map(short, metrics))})" for line, metrics in _together(missing).items()]
     failed = (

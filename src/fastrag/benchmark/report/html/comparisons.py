@@ -16,7 +16,7 @@ from fastrag.benchmark.comparison_records import Comparison, MetricComparison
 from fastrag.benchmark.comparison_settings import Settings
 from fastrag.benchmark.pairing import MOST_COMPARED
 from fastrag.benchmark.question_changes import question_changes
-from fastrag.benchmark.report.comparison_rows import legend, notes
+from fastrag.benchmark.report.comparison_rows import remarks
 from fastrag.benchmark.report.html.catalogue import Catalogue
 from fastrag.benchmark.report.html.overview import ALPHA, MIN_COVERAGE, interval_dict
 from fastrag.benchmark.report.json_values import plain
@@ -80,7 +80,7 @@ class Comparisons:
         comparison = self._all[pair]
         baseline, candidate = pair
         pairing = comparison.pairings[0]
-        sentences = [*notes(comparison), *self._left_out(pair), *legend(comparison)]
+        sentences = [*remarks(comparison), *self._left_out(pair)]
         if len(sentences) > _MOST_NOTES:
             sentences[_MOST_NOTES:] = [f"and {len(sentences) - _MOST_NOTES} notes more"]
         return {
