@@ -23,7 +23,7 @@ from fastrag.benchmark import (
     rank,
 )
 from fastrag.benchmark.report.frames import comparison_columns, ranking_columns
-from fastrag.errors import MissingDependencyError
+from fastrag.errors import ConfigurationError, MissingDependencyError
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
@@ -201,3 +201,11 @@ def test_a_time_without_an_offset_is_the_local_time(make_result):
     result.created_at = datetime(2026, 1, 2, 3, 4, 5)  # noqa: DTZ001
     for [row] in rows_of(result):
         assert row["created_at"] == result.created_at.astimezone(UTC)
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+@pytest.mark.parametrize("method", ["to_pandas", "to_polars", "to_arrow"])
+def test_a_time_that_there_is_not_in_utc_is_refused(text, method, make_result):
+    result = dataclasses.replace(make_result("run", a=[0.5]), created_at=datetime.fromisoformat(text))
+    with pytest.raises(ConfigurationError, match=r"created_at of run is \d{4}-.*there is no such time in UTC"):
+        getattr(result, method)()

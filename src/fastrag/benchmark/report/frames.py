@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from fastrag._support.extras import import_extra
 from fastrag.benchmark.comparison_records import Bounds, Comparison, Coverage, MetricComparison, Verdict
 from fastrag.benchmark.ranking_records import RankedResult, Ranking
+from fastrag.benchmark.report.texts import short
 from fastrag.benchmark.results import BenchmarkResult
 from fastrag.benchmark.statistics import Interval
+from fastrag.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import pandas
@@ -54,7 +56,7 @@ def result_columns(result: BenchmarkResult, metrics: Iterable[str] | None = None
     metrics = metrics_of([result]) if metrics is None else metrics
     return [
         FrameColumn("run", "text", [_text(result.name)] * count),
-        FrameColumn("created_at", "time", [_utc(result.created_at)] * count),
+        FrameColumn("created_at", "time", [utc_of(result)] * count),
         FrameColumn("position", "integer", list(range(count))),
         FrameColumn("question", "text", [_text(sample.question) for sample in samples]),
         FrameColumn("status", "text", [sample.status for sample in samples]),
@@ -146,8 +148,18 @@ def _number(value: float | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _utc(value: datetime) -> datetime:
-    return value.astimezone(UTC)
+def utc_of(result: BenchmarkResult) -> datetime:
+    """When the run began, in UTC.
+
+    Raises:
+        ConfigurationError: In UTC that is before the year 1 or after 9999.
+    """
+    try:
+        return result.created_at.astimezone(UTC)
+    except (OverflowError, ValueError) as error:
+        raise ConfigurationError(
+            f"created_at of {short(result.name)} is {result.created_at.isoformat()}: there is no such time in UTC"
+        ) from error
 
 
 def _field(name: str) -> Callable[[Any], Any]:
@@ -178,7 +190,7 @@ _PARTS: dict[Any, list[_Part]] = {
     ],
     BenchmarkResult: [
         ("run", "text", lambda result: _text(result.name)),
-        ("created_at", "time", lambda result: _utc(result.created_at)),
+        ("created_at", "time", utc_of),
     ],
 }
 

@@ -1,5 +1,6 @@
 """Markdown and JUnit XML of results, read by parsers of these."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -88,3 +89,16 @@ def test_whatever_a_text_is_the_xml_can_be_read(text):
     [case] = suite
     assert case.name == f"1. {one_line(text)}"
     assert case.classname == suite.name == one_line(text)
+
+
+@pytest.mark.parametrize("year", [1, 999, 2026])
+def test_the_time_is_one_that_xml_schemas_know(make_result, year):
+    result = replace(make_result("run", m=[0.5]), created_at=datetime(year, 2, 3, 4, 5, 6, 7, UTC))
+    [suite] = junit(result)
+    assert suite.timestamp == f"{year:04}-02-03T04:05:06"
+
+
+def test_a_time_that_there_is_not_in_utc_is_refused(make_result):
+    result = replace(make_result("run", m=[0.5]), created_at=datetime.fromisoformat("9999-12-31T23:59:59-14:00"))
+    with pytest.raises(ConfigurationError, match="there is no such time in UTC"):
+        junit(result)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastrag.benchmark.arguments import require_results
 from fastrag.benchmark.reasons import kind_of_missing
 from fastrag.benchmark.report.exports.writing import write_text
+from fastrag.benchmark.report.frames import utc_of
 from fastrag.benchmark.report.junit import junit_document
 from fastrag.benchmark.report.texts import one_line
 from fastrag.benchmark.results import BenchmarkResult, SampleResult
@@ -53,7 +53,7 @@ def _suite(result: BenchmarkResult) -> Element:
 
     name = one_line(result.name)
     # The schemas have a time without an offset.
-    started = result.created_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    started = utc_of(result).replace(tzinfo=None).isoformat(timespec="seconds")
     suite = ElementTree.Element("testsuite", name=name, timestamp=started, time=f"{result.duration_s:.3f}")
     counts = {"tests": len(result.samples), "failures": 0, "errors": 0, "skipped": 0}
     for place, sample in enumerate(result.samples, start=1):
