@@ -1,6 +1,7 @@
 """Results and journals with what lies beside them: what belongs together, and what does not."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,16 @@ async def test_a_folder_in_its_place_is_left_out_with_a_warning(path):
     beside.unlink()
     beside.mkdir()
     assert len(reported_run(path).warnings) == 1
+
+
+@pytest.mark.parametrize("content", ["outcomes", "judgements"])
+async def test_a_pipe_in_its_place_is_not_waited_for(path, content):
+    beside = path.with_name(f"run.json.{content}.jsonl")
+    beside.unlink()
+    os.mkfifo(beside)
+    run = reported_run(path)
+    assert getattr(run, content) is None
+    assert run.warnings == (f"Left out: {beside.name} is no regular file",)
 
 
 @pytest.mark.parametrize("change", [{"name": "other"}, {"samples": 5}, {"repeats": 2}, {"created_at": "2020-01-01"}])

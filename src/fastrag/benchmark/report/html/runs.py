@@ -116,6 +116,10 @@ def _beside(path: Path, run: _Identity) -> tuple[Outcomes | None, Judgements | N
 def _read(path: Path, reader: Callable[[Path], _AnyKept], run: _Identity, warnings: list[str]) -> _AnyKept | None:
     if not path.exists():
         return None
+    if not path.is_file():
+        # Reading a pipe or a device would wait for ever, or never end.
+        warnings.append(f"Left out: {path.name} is no regular file")
+        return None
     try:
         kept = reader(path)
     except ConfigurationError as error:
