@@ -1,6 +1,8 @@
 """A display that fails costs a run nothing."""
 
 import logging
+import subprocess
+import sys
 
 import pytest
 
@@ -54,6 +56,22 @@ async def test_a_display_that_fails_is_left_alone(monkeypatch, caplog, fails_at)
     assert names[-1] == (fails_at or "close")
     if fails_at in ("close", ""):
         assert where.calls[-1] == ("close", 300)
+
+
+def test_with_stderr_closed_the_result_is_there():
+    script = """
+import asyncio, sys
+from fastrag.benchmark import Benchmark, EvalSample
+from fastrag.benchmark.metrics import RecallAtK
+class Finder:
+    async def retrieve(self, question):
+        return []
+sys.stderr.close()
+result = asyncio.run(Benchmark(Finder(), [EvalSample("q", ["a"])], [RecallAtK(1)]).run("r", progress=True))
+print(result.status.successful)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stdout) == (0, "1\n")
 
 
 async def test_no_surface_at_all(monkeypatch, caplog):

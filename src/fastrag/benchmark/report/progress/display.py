@@ -9,7 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Protocol
 
 from fastrag._support.progress import is_notebook, is_watched
@@ -153,4 +153,6 @@ class RunDisplay:
             yield
         except Exception as error:  # noqa: BLE001 - a terminal that is gone, a notebook that is closed
             self._surface = None
-            _log.warning("the run goes on, but is no longer shown: %s: %s", type(error).__name__, error)
+            # Where stderr is closed, logging cannot say it either, and its own report of that raises.
+            with suppress(Exception):
+                _log.warning("the run goes on, but is no longer shown: %s: %s", type(error).__name__, error)
