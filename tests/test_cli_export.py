@@ -2,15 +2,19 @@
 
 import asyncio
 import os
+import pty
 import resource
 import subprocess
 import sys
+import tty
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from fastrag.benchmark import Benchmark, EvalSample, write_samples
+from fastrag.benchmark import Benchmark, BenchmarkResult, EvalSample, write_samples
 from fastrag.benchmark.metrics import RecallAtK
 from fastrag.cli import main
 from fastrag.cli.export import _FORMATS
@@ -178,3 +182,24 @@ def test_help_teaches(capsys, monkeypatch):
     assert [form for form in _FORMATS if form not in text] == []
     assert "fastrag export results/ -o samples.parquet" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_terminal_is_not_steered(folder, tmp_path):
+    result = BenchmarkResult.load(folder / "base.json")
+    samples = [replace(sample, answer="\x1b]0;title\x07a\tb\r\nc") for sample in result.samples]
+    replace(result, samples=samples).save(tmp_path / "odd.json")
+    assert b"\x1b]0;title\x07a\tb\r\nc" in fastrag("export", tmp_path / "odd.json", "--format", "csv").stdout
+    ours, its = pty.openpty()
+    tty.setraw(its)
+    command = [sys.executable, "-m", "fastrag", "export", str(tmp_path / "odd.json"), "--format", "csv"]
+    with subprocess.Popen(command, stdout=its) as process:
+        os.close(its)
+        shown = b""
+        # At the end of what was written Linux raises, others give nothing.
+        with suppress(OSError):
+            while piece := os.read(ours, 65536):
+                shown += piece
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"\\x1b]0;title\\x07a\tb\r\nc" in shown
+    assert b"\x1b" not in shown

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastrag.cli.arguments import WrongUsage, refuse_inputs
-from fastrag.cli.terminal import counted, print_line, say
+from fastrag.cli.terminal import counted, harmless, print_line, say
 
 if TYPE_CHECKING:
     from fastrag.benchmark import BenchmarkResult, EvalSample
@@ -168,8 +168,13 @@ def _samples(path: Path | None) -> list[EvalSample] | None:
 
 
 def _print(pieces: Iterable[str]) -> None:
-    """Write UTF-8 to the standard output, with the ends of lines that the pieces have, whatever the locale is."""
+    """Write UTF-8 to the standard output, with the ends of lines that the pieces have, whatever the locale is.
+
+    A terminal would obey what it is sent: there, what cannot be seen is written as its escape.
+    """
+    is_terminal = sys.stdout.isatty()
     sys.stdout.flush()
     for piece in pieces:
-        sys.stdout.buffer.write(piece.encode("utf-8"))
+        text = harmless(piece) if is_terminal else piece
+        sys.stdout.buffer.write(text.encode("utf-8"))
     sys.stdout.buffer.flush()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _LONGEST_LINE = 4_000
+_LONGEST_ESCAPE = len("\\U0010ffff")
 
 
 def console() -> Console:
@@ -41,6 +43,17 @@ def print_lines(text: str) -> None:
 
     lines = text.replace("\r\n", "\n").expandtabs(4).split("\n")
     console().print("\n".join(one_line(line, most=_LONGEST_LINE) for line in lines))
+
+
+def harmless(text: str) -> str:
+    r"""A text of any length and number of lines, whose controls, other than ends of lines and tabs, are escapes.
+
+    >>> harmless("a\tb\x1b[31m\rc\r\n")
+    'a\tb\\x1b[31m\\rc\r\n'
+    """
+    from fastrag.benchmark.report.texts import one_line
+
+    return re.sub(r"[^\t\r\n]+|\r(?!\n)", lambda found: one_line(found[0], most=len(found[0]) * _LONGEST_ESCAPE), text)
 
 
 def print_json(value: Any) -> None:
