@@ -141,6 +141,71 @@ def test_pipes_are_not_opened(folder, name):
     assert any(f"{name} is no regular file" in warning for warning in warnings)
 
 
+@pytest.mark.parametrize("put", [lambda path: path.symlink_to("../secret.json"), os.mkfifo])
+def test_what_takes_the_place_of_a_file_after_the_look_is_not_read(folder, tmp_path, make_result, put):
+    make_result("secret", [0.5]).save(tmp_path / "secret.json")
+    results = ResultsFolder(folder)
+    seen = results.look()
+    (folder / "b.json").unlink()
+    put(folder / "b.json")
+    found, [warning] = results.read(seen)
+    assert [run.result.name for run in found] == ["a"]
+    assert warning.startswith("b.json is left out: b.json is ")
+
+
+@pytest.mark.parametrize("is_link", [True, False])
+def test_what_takes_its_place_while_it_is_read_is_not_shown(folder, tmp_path, make_result, monkeypatch, is_link):
+    make_result("other", [0.5]).save(tmp_path / "other.json")
+    real = runs.reported_run
+
+    def replaced(path):
+        if path.name == "b.json":
+            path.unlink()
+            path.symlink_to("../other.json") if is_link else (tmp_path / "other.json").rename(path)
+        return real(path)
+
+    monkeypatch.setattr(runs, "reported_run", replaced)
+    results = ResultsFolder(folder)
+    found, [warning] = read(results)
+    assert found == ["a"]
+    assert "b.json is left out" in warning
+    monkeypatch.setattr(runs, "reported_run", real)
+    assert read(results)[0] == (["a"] if is_link else ["a", "other"])
+
+
+def test_a_link_that_is_changed_during_the_look_is_not_followed(folder, tmp_path, make_result, monkeypatch):
+    make_result("secret", [0.5]).save(tmp_path / "secret.json")
+    real = os.path.realpath
+    # As it was when asked the first time; what can be seen of it from then on is the regular file.
+    asked = []
+
+    def once(path, **options):
+        if str(path).endswith("b.json") and not asked:
+            asked.append(path)
+            return str(tmp_path / "secret.json")
+        return real(path, **options)
+
+    monkeypatch.setattr(os.path, "realpath", once)
+    found, [warning] = read(ResultsFolder(folder))
+    assert found == ["a"]
+    assert warning == "b.json is left out: b.json is a link that leads out of the folder."
+
+
+def test_a_link_that_a_file_replaces_while_it_is_followed_is_left_out(folder, monkeypatch):
+    (folder / "link.json").symlink_to("b.json")
+    real = os.readlink
+
+    def replaced(path, **options):
+        os.unlink(path)  # noqa: PTH108
+        open(path, "w").close()  # noqa: PTH123
+        return real(path, **options)
+
+    monkeypatch.setattr(os, "readlink", replaced)
+    found, [warning] = read(ResultsFolder(folder))
+    assert found == ["a", "b"]
+    assert warning.startswith("link.json is left out: ")  # why depends on the version of Python
+
+
 def test_loops_of_links_and_dangling_ones(folder):
     (folder / "loop.json").symlink_to("loop.json")
     (folder / "gone.json").symlink_to("nothing.json")

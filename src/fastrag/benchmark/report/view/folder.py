@@ -60,14 +60,15 @@ class ResultsFolder:
         runs: dict[Path, Fingerprint] = {}
         warnings = []
         for file in files:
-            # What lies beside a link's file is read, not what lies beside the link.
-            real = Path(os.path.realpath(file))
-            result = result_path(real)
             try:
-                own = _fingerprint(file, root)
+                # What lies beside a link's file is read, not what lies beside the link.
+                real = _target(file)
+                result = result_path(real)
+                # Of what will be read, whatever the name in the folder leads to by then.
+                own = _fingerprint(real, root, file.name)
                 # What is gone was there a moment ago; an empty journal has not begun.
                 if own is not None and (own[1] > 0 or not is_journal(file)):
-                    runs[real] = (own, *(_fingerprint(path(result), root) for path in (outcomes_path, judgements_path)))
+                    runs[real] = (own, *_beside(result, root))
             except _Refused as refused:
                 warnings.append(f"{one_line(file.name)} is left out: {refused}.")
         if not runs:
@@ -99,17 +100,42 @@ class ResultsFolder:
         if known is not None and known[0] == fingerprint:
             return known
         try:
-            return fingerprint, reported_run(path)
+            # Who can write to the folder could put a link or a pipe there after it was looked at.
+            self._refuse_other(path, fingerprint)
+            run = reported_run(path)
+            self._refuse_other(path, fingerprint)
+        except _Refused as refused:
+            return fingerprint, f"{refused}."
         except (FastRAGError, OSError) as error:
             return fingerprint, str(error).removeprefix(f"{path}: ")
+        return fingerprint, run
+
+    def _refuse_other(self, path: Path, fingerprint: Fingerprint) -> None:
+        """Raise where a file is not the one that was looked at; it may have grown, or gone as a journal does."""
+        root = Path(os.path.realpath(self._path))
+        now = (_fingerprint(path, root), *_beside(result_path(path), root))
+        if any(old and new and old[0] != new[0] for old, new in zip(fingerprint, now, strict=True)):
+            raise _Refused("it was replaced while it was read")
 
 
 class _Refused(Exception):  # noqa: N818 - caught where it is raised
     """Why a file is not read."""
 
 
-def _fingerprint(path: Path, root: Path) -> tuple[int, int, int] | None:
-    name = one_line(path.name)
+def _target(file: Path) -> Path:
+    try:
+        return Path(os.path.realpath(file))
+    except OSError as error:
+        # A link that is replaced by a file while it is followed is no link to follow.
+        raise _Refused(f"{one_line(file.name)} cannot be read: {error.strerror or error}") from error
+
+
+def _beside(result: Path, root: Path) -> tuple[tuple[int, int, int] | None, ...]:
+    return tuple(_fingerprint(path(result), root) for path in (outcomes_path, judgements_path))
+
+
+def _fingerprint(path: Path, root: Path, name: str = "") -> tuple[int, int, int] | None:
+    name = one_line(name or path.name)
     try:
         if Path(os.path.realpath(path)).parent != root:
             raise _Refused(f"{name} is a link that leads out of the folder")
