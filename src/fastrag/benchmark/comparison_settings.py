@@ -51,7 +51,7 @@ def settings_for(
         metrics=names,
         directions={name: agreed_direction([baseline, *candidates], name) for name in names},
         ranges={name: range_of(name, _scores([baseline, *candidates], name), ranges) for name in names},
-        margins=_margins(margin, names),
+        margins=margins_of(margin, names),
         not_compared=tuple(
             (candidate.name, name)
             for candidate in candidates
@@ -86,7 +86,12 @@ def _metrics_of(
     return names
 
 
-def _margins(margin: float | Mapping[str, float] | None, names: Sequence[str]) -> dict[str, float]:
+def margins_of(margin: float | Mapping[str, float] | None, names: Sequence[str]) -> dict[str, float]:
+    """The margin of each metric that has one: one for all ``names``, or each its own.
+
+    Raises:
+        ConfigurationError: One is of a metric that is not among them, or is no number above 0.
+    """
     if margin is None:
         return {}
     margins = dict(margin) if isinstance(margin, Mapping) else dict.fromkeys(names, margin)

@@ -123,6 +123,26 @@ def refuse_inputs(output: Path, results: Iterable[Path], samples: Path | None = 
         raise WrongUsage(f"-o {output} is one of the files to read; give what is written another name")
 
 
+def add_margin(parser: argparse.ArgumentParser) -> None:
+    """``--margin``, which `margins` reads."""
+    parser.add_argument(
+        "--margin",
+        action="append",
+        type=_margin,
+        metavar="[NAME=]X",
+        help="differences smaller than X do not matter: in the metric's unit, for one metric or for all; may be "
+        "repeated",
+    )
+
+
+def margins(options: argparse.Namespace, metrics: Iterable[str]) -> dict[str, float] | None:
+    """The margin of each metric that was given one, by itself or among all ``metrics``; None where none was."""
+    if not options.margin:
+        return None
+    for_all = {metric: margin for name, margin in options.margin if name is None for metric in metrics}
+    return for_all | {name: margin for name, margin in options.margin if name is not None}
+
+
 def count(text: str) -> int:
     """A whole number of at least 1."""
     if not text.isdecimal() or int(text) < 1:
@@ -146,3 +166,11 @@ def _share(text: str) -> float:
     if not 0 <= value <= 1:
         raise argparse.ArgumentTypeError(f"must be a number from 0 to 1, not {text!r}")
     return value
+
+
+def _margin(text: str) -> tuple[str | None, float]:
+    name, equals, value = text.rpartition("=")
+    margin = number(value)
+    if margin <= 0 or (equals and not name):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number above 0 nor METRIC=NUMBER")
+    return name or None, margin

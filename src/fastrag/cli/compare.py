@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastrag.cli.arguments import WrongUsage, add_min_coverage, number, refuse_inputs
+from fastrag.cli.arguments import WrongUsage, add_margin, add_min_coverage, margins, refuse_inputs
 from fastrag.cli.terminal import console, say
 from fastrag.errors import FastRAGError
 
@@ -59,14 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="worse: what is shown to be worse; not-equivalent: all but what is shown to be better or, within "
         "--margin, equivalent; not-better: all but what is shown to be better (default: %(default)s)",
     )
-    parser.add_argument(
-        "--margin",
-        action="append",
-        type=_margin,
-        metavar="[NAME=]X",
-        help="differences smaller than X do not matter: in the metric's unit, for one metric or for all; may be "
-        "repeated",
-    )
+    add_margin(parser)
     add_min_coverage(parser)
     parser.add_argument("--strict", action="store_true", help="fail also where nothing can be said")
     parser.add_argument(
@@ -103,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
         baseline,
         *_candidates(options.new, baseline),
         metrics=options.metric,
-        margin=_margins(options, baseline),
+        margin=margins(options, options.metric or baseline.summary),
         min_coverage=options.min_coverage,
     )
     report = gate(comparison, fail_on=options.fail_on, strict=options.strict)
@@ -123,18 +116,6 @@ def _candidates(paths: Sequence[Path], baseline: BenchmarkResult) -> list[Benchm
     from fastrag.benchmark.result_file import load_all
 
     return [result for path in paths for result in load_all([path]) if not path.is_dir() or result != baseline]
-
-
-def _margins(options: argparse.Namespace, baseline: BenchmarkResult) -> dict[str, float] | None:
-    if not options.margin:
-        return None
-    for_all = {
-        metric: margin
-        for name, margin in options.margin
-        if name is None
-        for metric in options.metric or baseline.summary
-    }
-    return for_all | {name: margin for name, margin in options.margin if name is not None}
 
 
 def _rendered(comparison: Comparison, report: GateReport, form: str) -> str:
@@ -178,11 +159,3 @@ def _append(path: Path, text: str) -> None:
     except OSError as error:
         # The gate's word counts for more than its echo.
         say(f"GITHUB_STEP_SUMMARY: {path} could not be written: {error.strerror or error}")
-
-
-def _margin(text: str) -> tuple[str | None, float]:
-    name, equals, value = text.rpartition("=")
-    margin = number(value)
-    if margin <= 0 or (equals and not name):
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a number above 0 nor METRIC=NUMBER")
-    return name or None, margin

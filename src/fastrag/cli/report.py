@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastrag.cli.arguments import add_samples, refuse_inputs
+from fastrag.cli.arguments import add_margin, add_samples, margins, refuse_inputs
 from fastrag.cli.terminal import counted, print_line
 from fastrag.errors import ConfigurationError
 
@@ -24,6 +24,7 @@ EXAMPLES = """\
 fastrag report results/ -o report.html
 fastrag report base.json new.json -o report.html --title "New prompt"
 fastrag report results/ -o report.html --samples questions.jsonl
+fastrag report base.json new.json -o report.html --margin ndcg@10=0.02   (smaller differences do not matter)
 fastrag report results/hybrid.json.journal -o so-far.html   (a run under way)"""
 
 EXIT_CODES = """\
@@ -53,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the HTML file to write; one that is there is replaced",
     )
     add_samples(parser)
+    add_margin(parser)
     parser.add_argument("--title", metavar="TEXT", help="of the page (default: made of the runs' names)")
 
 
@@ -72,7 +74,8 @@ def run(options: argparse.Namespace) -> None:
     with _progress("reading", len(files), "runs", is_large=is_large) as show:
         read = _read(files, options.paths, show)
     runs = list(without_finished(read))
-    data = ReportData(runs, samples=samples, title=options.title)
+    names = dict.fromkeys(name for one in runs for name in one.result.summary)
+    data = ReportData(runs, samples=samples, title=options.title, margin=margins(options, names))
     parts = sum(1 for _ in data.part_names())
     with _progress("writing", parts, "parts", is_large=is_large) as show:
         write_page(data, output, on_part=_counted(show))

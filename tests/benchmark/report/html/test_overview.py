@@ -2,9 +2,11 @@
 
 import pytest
 
-from fastrag.benchmark import describe, trade_offs
+from fastrag.benchmark import compare, describe, trade_offs
+from fastrag.benchmark.report.html import comparisons, overview
 from fastrag.benchmark.report.html.data import ReportData
 from fastrag.benchmark.report.html.runs import ReportedRun
+from fastrag.errors import ConfigurationError
 
 
 def overview_of(*results, **options):
@@ -82,3 +84,30 @@ def test_the_title_is_given_or_made_of_the_labels(make_result):
     runs = [make_result("a", [1.0]) for _ in range(5)]
     assert overview_of(*runs)["title"] == "a, a (2), a (3) and 2 more"
     assert overview_of(*runs, title="Nightly")["title"] == "Nightly"
+
+
+def test_within_a_margin_runs_are_equivalent(make_result, read_parts):
+    first = make_result("a", x=[0.1, 0.2, 0.3, 0.4] * 5, y=[0.5, 1.0, 0.25, 0.75] * 5)
+    second = make_result("b", x=[0.101, 0.199, 0.301, 0.399] * 5, y=[0.5, 1.0, 0.25, 0.5] * 5)
+    for margin in (0.1, {"x": 0.1}):
+        parts = read_parts(ReportData([ReportedRun(first), ReportedRun(second)], margin=margin))
+        found = {one["metric"]: one["verdict"] for one in parts["comparison-0-1"]["comparisons"]}
+        assert found == {one.metric: one.verdict for one in compare(first, second, margin=margin).comparisons}
+        assert found["x"] == "equivalent"
+    for wrong in ({"z": 0.1}, 0, "wide"):
+        with pytest.raises(ConfigurationError, match="margin"):
+            ReportData([ReportedRun(first)], margin=wrong)
+
+
+def test_of_very_many_runs_each_is_compared_with_the_first(make_result, read_parts, monkeypatch):
+    runs = [ReportedRun(make_result(f"r{number}", x=[0.5, 1.0, 0.25])) for number in range(5)]
+    assert len(read_parts(ReportData(runs))["overview"]["pairs"]) == 10
+    monkeypatch.setattr(comparisons, "MOST_PAIRED", 4)
+    monkeypatch.setattr(overview, "_MOST_RANKED", 4)
+    found = read_parts(ReportData(runs))
+    assert found["overview"]["pairs"] == [[0, other] for other in range(1, 5)]
+    assert found["overview"]["warnings"] == [
+        "There are 5 runs: each is compared with the first one only. A report of at most 4 compares any two."
+    ]
+    assert found["overview"]["rankings"][0]["problem"].startswith("5 runs are too many to rank")
+    assert found["comparison-0-4"]["comparisons"][0]["verdict"] == "no difference shown"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import fastrag.benchmark.report.html.assets as assets
-from fastrag.benchmark import write_report
+from fastrag.benchmark import EvalSample, write_report, write_samples
 from fastrag.benchmark.report.html import report_file
 from fastrag.benchmark.report.html.page import page_html, shell_html, write_page
 from fastrag.errors import ConfigurationError
@@ -283,6 +283,16 @@ def test_write_report_writes_results_in_memory(tmp_path, monkeypatch, make_resul
     for wrong in ([], ["run.json"], make_result("a", [0.5])):
         with pytest.raises(ConfigurationError):
             write_report(wrong, path)
+
+
+def test_write_report_takes_samples_in_memory_or_in_a_file(tmp_path, make_result):
+    result, known = make_result("a", [0.5, 0.25]), [EvalSample("q0", reference_answer="yes"), EvalSample("q1")]
+    write_samples(tmp_path / "samples.jsonl", known)
+    for number, samples in enumerate((known, tmp_path / "samples.jsonl", str(tmp_path / "samples.jsonl"))):
+        write_report([result], tmp_path / f"{number}.html", samples=samples, margin=0.1)
+    assert len({(tmp_path / f"{number}.html").read_bytes() for number in range(3)}) == 1
+    with pytest.raises(ConfigurationError, match="absent"):
+        write_report([result], tmp_path / "r.html", samples=tmp_path / "absent.jsonl")
 
 
 def test_write_report_reads_what_lies_beside_a_saved_result(tmp_path, make_result):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
@@ -23,6 +23,9 @@ from fastrag.benchmark.report.json_values import plain
 from fastrag.benchmark.report.texts import short
 from fastrag.benchmark.results import BenchmarkResult
 from fastrag.errors import ConfigurationError
+
+MOST_PAIRED = 50
+"""Runs of which any two are compared: pairs grow as the square of them."""
 
 # Enough to see whether a permutation test agrees: no verdict rests on it.
 _SIGN_FLIPS = 999
@@ -58,16 +61,24 @@ class Comparisons:
 
     When the first comparison is asked for, all are made, for each is adjusted for the others.
 
+    Args:
+        catalogue: The runs.
+        margins: As in `compare`, by metric.
+
     Attributes:
         pairs: (baseline, candidate), by their numbers.
+        are_all: Whether any two runs are paired; of more than `MOST_PAIRED`, each is with the first one only.
     """
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Catalogue, margins: Mapping[str, float]) -> None:
         self._catalogue = catalogue
+        self._margins = margins
         self._metrics = {run: self._comparable(run) for run, result in enumerate(catalogue.results) if result.samples}
+        self.are_all = len(self._metrics) <= MOST_PAIRED
+        some = combinations(self._metrics, 2) if self.are_all else _with_the_first(self._metrics)
         self.pairs = [
             (first, second)
-            for first, second in combinations(self._metrics, 2)
+            for first, second in some
             if not self._metrics[first].keys().isdisjoint(self._metrics[second])
         ]
 
@@ -105,7 +116,7 @@ class Comparisons:
             metrics=names,
             directions=catalogue.higher_is_better,
             ranges=catalogue.ranges,
-            margins={},
+            margins={name: self._margins[name] for name in names if name in self._margins},
             not_compared=(),
             alpha=ALPHA,
             min_coverage=MIN_COVERAGE,
@@ -170,3 +181,9 @@ def _is_name(metric: str) -> bool:
     except ConfigurationError:
         return False
     return True
+
+
+def _with_the_first(runs: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """The first with each of the others."""
+    first, *others = runs
+    return ((first, other) for other in others)

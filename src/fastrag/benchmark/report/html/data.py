@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
 from fastrag.benchmark.arguments import require_results
 from fastrag.benchmark.checks import sample_problems, with_ids
+from fastrag.benchmark.comparison_settings import margins_of
 from fastrag.benchmark.json_form import encode
+from fastrag.benchmark.report.html import comparisons
 from fastrag.benchmark.report.html.catalogue import Catalogue
-from fastrag.benchmark.report.html.comparisons import Comparisons
 from fastrag.benchmark.report.html.details import QUESTIONS_PER_PART, DetailsParts, questions_part, scores_part
 from fastrag.benchmark.report.html.errors import error_groups
 from fastrag.benchmark.report.html.overview import all_trade_offs, metrics_and_runs, rankings
@@ -39,6 +40,7 @@ class ReportData:
         live: Whether a run may be under way, so that there may soon be more to show.
         snapshot: Names this reading of the files; empty where it is the only one.
         warnings: Sentences that every page is to say, before those that the runs themselves give rise to.
+        margin: As in `compare`: differences smaller than that do not matter.
 
     Raises:
         ConfigurationError: There are no runs, and none are waited for; or ``samples`` are none that a Benchmark takes.
@@ -62,6 +64,7 @@ class ReportData:
         live: bool = False,
         snapshot: str = "",
         warnings: Sequence[str] = (),
+        margin: float | Mapping[str, float] | None = None,
     ) -> None:
         if runs or not live:
             require_results([run.result for run in runs])
@@ -73,7 +76,7 @@ class ReportData:
         self._live = live
         self._snapshot = snapshot
         self._warnings = list(warnings)
-        self._comparisons = Comparisons(self._catalogue)
+        self._comparisons = comparisons.Comparisons(self._catalogue, margins_of(margin, self._catalogue.metrics))
         self._details = DetailsParts(self._catalogue, self._samples)
 
     def part_names(self) -> Iterator[str]:
@@ -146,6 +149,11 @@ class ReportData:
                 ended, total = run.partial
                 yield f"{short(label)} is partial: {ended} of {questions(total)} have ended."
             yield from (f"{short(label)}: {warning}" for warning in run.warnings)
+        if not self._comparisons.are_all:
+            yield (
+                f"There are {len(catalogue.runs)} runs: each is compared with the first one only. A report of at most "
+                f"{comparisons.MOST_PAIRED} compares any two."
+            )
         for name in catalogue.metrics:
             if name in catalogue.disputed:
                 yield f"The runs disagree on which direction of {short(name)} is better."

@@ -26,6 +26,8 @@ from fastrag.errors import ConfigurationError
 MIN_COVERAGE = 0.9
 ALPHA = 0.05
 
+# Of one metric; any two are tested against each other.
+_MOST_RANKED = 300
 _PRICES = ("latency_ms", "cost_usd")
 _MOST_VERDICTS = 50
 _OTHER_VERDICTS = "(others)"
@@ -65,7 +67,7 @@ def all_trade_offs(catalogue: Catalogue) -> list[dict[str, Any]]:
     found = []
     for name in catalogue.metrics:
         having = catalogue.having(name)
-        if name in _PRICES or not catalogue.higher_is_better[name] or len(having) < 2:
+        if name in _PRICES or not catalogue.higher_is_better[name] or not 2 <= len(having) <= _MOST_RANKED:
             continue
         measured = {
             price: [one for one in having if price in one.summary and one.summary[price].count] for price in _PRICES
@@ -151,6 +153,8 @@ def _ranking(catalogue: Catalogue, metric: str) -> dict[str, Any]:
         "alpha": ALPHA,
         "entries": [],
     }
+    if (having := len(catalogue.having(metric))) > _MOST_RANKED:
+        return found | {"problem": f"{having} runs are too many to rank in a report: give at most {_MOST_RANKED}"}
     try:
         ranking = rank(catalogue.results, metric, min_coverage=MIN_COVERAGE, alpha=ALPHA)
     except ConfigurationError as error:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fastrag._support.checks import require_list
 from fastrag.benchmark.arguments import require_result
 from fastrag.benchmark.results import BenchmarkResult
-from fastrag.benchmark.samples import EvalSample
+from fastrag.benchmark.samples import EvalSample, read_samples
 
 
 def write_report(
     results: Sequence[BenchmarkResult | str | Path],
     path: str | Path,
     *,
-    samples: Sequence[EvalSample] | None = None,
+    samples: Sequence[EvalSample] | str | Path | None = None,
     title: str | None = None,
+    margin: float | Mapping[str, float] | None = None,
 ) -> None:
     """Write one or many results as one HTML file that needs nothing else: open it in a browser, mail it, keep it.
 
@@ -27,9 +28,10 @@ def write_report(
     Args:
         results: At least one. The first is the baseline of the others.
         path: Of the file, which is written atomically; an existing one is replaced.
-        samples: Those that were asked: reference answers, relevant ids and slices by metadata are shown as well. None:
-            what the results have is all.
+        samples: Those that were asked, or the path of their file: reference answers, relevant ids and slices by
+            metadata are shown as well. None: what the results have is all.
         title: Of the page; None for one made of the runs' names.
+        margin: As in `compare`: of differences smaller than that it may say that they do not matter.
 
     Raises:
         ConfigurationError: There are no results, or one of the paths is none; or ``path`` cannot be written; or fastrag
@@ -51,4 +53,5 @@ def write_report(
         reported_run(Path(one)) if isinstance(one, str | Path) else ReportedRun(require_result(one))
         for one in require_list("results", results, of="BenchmarkResults or paths")
     ]
-    write_page(ReportData(runs, samples=samples, title=title), Path(path))
+    known = read_samples(samples) if isinstance(samples, str | Path) else samples
+    write_page(ReportData(runs, samples=known, title=title, margin=margin), Path(path))
