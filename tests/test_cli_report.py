@@ -126,6 +126,19 @@ async def test_what_lies_beside_a_result_is_shown(tmp_path):
     assert question["results"][0]["sources"][0]["is_relevant"] is True
 
 
+def test_differences_within_a_margin_are_equivalent(tmp_path, capsys):
+    scores = [0.2, 0.5, 0.3, 0.25, 0.6, 0.1, 0.7, 0.4] * 4
+    paths = [str(tmp_path / f"{name}.json") for name in ("base", "new")]
+    save(Path(paths[0]), "base", scores)
+    save(Path(paths[1]), "new", [score + (0.001 if i % 2 else -0.001) for i, score in enumerate(scores)])
+    for margin, verdict in ((["--margin", "m=0.05"], "equivalent"), ([], "no difference shown")):
+        assert main(["report", *paths, "-o", str(tmp_path / "r.html"), *margin]) == 0
+        [found] = part(tmp_path / "r.html", "comparison-0-1")["comparisons"]
+        assert found["verdict"] == verdict
+    assert main(["report", *paths, "-o", str(tmp_path / "r.html"), "--margin", "z=0.05"]) == 1
+    assert "margin for 'z'" in capsys.readouterr().err
+
+
 def test_the_output_is_none_of_the_inputs(folder, tmp_path, capsys):
     before = (folder / "base.json").read_bytes()
     samples = tmp_path / "samples.jsonl"
