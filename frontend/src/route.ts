@@ -21,8 +21,8 @@ export function parseRoute(hash: string): Route {
   }
   const [first = "", second = "", third = "", fourth = "", fifth = ""] = parts;
   if (first !== "") {
-    const number = Number(second);
-    if (parts.length === 2 && Number.isInteger(number) && number >= 1) return { page: "question", run: first, number };
+    const number = /^[1-9]\d{0,8}$/.test(second) ? Number(second) : 0;
+    if (parts.length === 2 && number >= 1) return { page: "question", run: first, number };
     return unknown;
   }
   if (parts.length <= 2 && second === "") return { page: "overview" };
