@@ -1,6 +1,7 @@
 /** What a run retrieved for a question. */
 import { number } from "../format";
 import type { Source } from "../model";
+import { FirstOf } from "./first-of";
 import { LongText, Name } from "./text";
 
 interface Props {
@@ -19,32 +20,40 @@ export function Sources({ sources, texts, missed, isKept }: Props) {
       <h4>Sources</h4>
       {sources.length === 0 && <p class="muted">None.</p>}
       {sources.length > 0 && (
-        <ol class="sources">
-          {sources.map((source, place) => (
-            <li key={place} class={source.is_relevant ? "relevant" : undefined}>
-              <SourceLine source={source} />
-              {source.text !== null && (
-                <details>
-                  <summary>Text</summary>
-                  <LongText text={texts[source.text] ?? ""} />
-                </details>
-              )}
-            </li>
-          ))}
-        </ol>
+        <FirstOf all={sources} things="sources">
+          {(shown) => (
+            <ol class="sources">
+              {shown.map((source, place) => (
+                <li key={place} class={source.is_relevant ? "relevant" : undefined}>
+                  <SourceLine source={source} />
+                  {source.text !== null && (
+                    <details>
+                      <summary>Text</summary>
+                      <LongText text={texts[source.text] ?? ""} />
+                    </details>
+                  )}
+                </li>
+              ))}
+            </ol>
+          )}
+        </FirstOf>
       )}
       {missed.length > 0 && (
         <div class="missed">
           <p class="bad">
             <span aria-hidden="true">✗</span> Relevant, but not retrieved:
           </p>
-          <ul>
-            {missed.map((id) => (
-              <li key={id}>
-                <Name text={id} />
-              </li>
-            ))}
-          </ul>
+          <FirstOf all={missed} things="ids">
+            {(shown) => (
+              <ul>
+                {shown.map((id) => (
+                  <li key={id}>
+                    <Name text={id} />
+                  </li>
+                ))}
+              </ul>
+            )}
+          </FirstOf>
         </div>
       )}
       {sources.length > 0 && !isTold && <p class="muted">Which of them are relevant is not known.</p>}
