@@ -5,10 +5,10 @@ from urllib.parse import quote
 
 import pytest
 
-from fastrag.benchmark import BenchmarkResult, DistributionSummary, SampleResult, StatusCounts
+from fastrag.benchmark import BenchmarkResult, DistributionSummary, SampleResult, StatusCounts, write_report
 from fastrag.benchmark.report.texts import one_line
 
-from .pages import cells, follow, go, heading, open_at
+from .pages import cells, follow, go, heading, open_at, settled
 from .real_runs import EVIL, HOSTILE_METRICS, Reported
 
 
@@ -151,3 +151,20 @@ def test_half_a_character_is_shown(written, watched, place):
         go(page, "#/questions")
         follow(page, page.locator(".virtual-table tbody a"))
         assert heading(page) == "Question 1"
+
+
+def test_an_answer_with_very_many_sources_shows_the_first_until_asked(watched, tmp_path):
+    sample = SampleResult("q", "successful", {"m": 1.0}, retrieved_ids=[f"d{n}" for n in range(5_000)])
+    sample.retrieved_uris = [""] * 5_000
+    summary = {"m": DistributionSummary.of([1.0])}
+    result = BenchmarkResult("many", datetime.now(UTC), StatusCounts(1, 0, 0), summary, [sample], 1.0, {"m": True})
+    write_report([result], tmp_path / "r.html")
+    with watched() as page:
+        page.goto((tmp_path / "r.html").as_uri() + "#many/1")
+        settled(page)
+        assert page.locator(".sources > li").count() == 200
+        page.get_by_role("button", name="Show all 5,000 sources").click()
+        page.locator(".sources > li").nth(4_999).wait_for(state="attached")
+        assert "d4999" in page.locator(".sources > li").last.inner_text()
+        page.evaluate("location.hash = '#many/0x1'")
+        page.get_by_role("heading", name="Not in this report").wait_for()
