@@ -274,7 +274,7 @@ def test_a_question_shows_all_that_was_kept(opened, real, number):
             line = squeezed(shown.locator("p").first.inner_text())
             is_relevant = source.id in sample.relevant_ids
             mark = "✓ relevant" if is_relevant else "not relevant"
-            assert line == f"{source.id} {mark} score {source.metadata['score']:.4f} {source.uri}"
+            assert line == f"{source.id} {mark}, score {source.metadata['score']:.4f} {source.uri}"
             assert shown.locator(".long-text").text_content() == source.text
         missed = set(sample.relevant_ids) - {source.id for source in outcome.sources}
         if not outcome.sources:

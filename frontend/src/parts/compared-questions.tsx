@@ -37,17 +37,22 @@ export function ComparedQuestions({ comparison, details, metric, texts, sides, p
     return linkTo({ page: "question", run: overview.runs[run]?.label ?? "", number: place + 1 });
   };
   return (
-    <QuestionTable
-      name="compare"
-      label={`Questions with their scores by ${plain(metric.name)} in both runs`}
-      texts={texts}
-      legend="Show only"
-      kinds={kinds}
-      isOf={isOf}
-      textWidth={18}
-      columns={columns}
-      href={href}
-    />
+    <>
+      <p class="muted">
+        Fixed and broken are better and worse than the baseline by any amount: sort by difference to see how much.
+      </p>
+      <QuestionTable
+        name="compare"
+        label={`Questions with their scores by ${plain(metric.name)} in both runs`}
+        texts={texts}
+        legend="Show only"
+        kinds={kinds}
+        isOf={isOf}
+        textWidth={18}
+        columns={columns}
+        href={href}
+      />
+    </>
   );
 }
 

@@ -10,7 +10,7 @@ import { CoverageShare, lacks } from "./missing";
 import { NamedRun, RunName } from "./runs";
 import { Scroll } from "./scroll";
 import { numbers, TableHead, words } from "./table-head";
-import { Name } from "./text";
+import { LongText, Name } from "./text";
 
 type Entry = Ranking["entries"][number];
 
@@ -28,9 +28,12 @@ export function RankingSection() {
         {ranking.problem === null ? (
           <Winner ranking={ranking} />
         ) : (
-          <p>
-            There is no ranking by <Name text={ranking.metric} />: <Name text={ranking.problem} />
-          </p>
+          <>
+            <p>
+              There is no ranking by <Name text={ranking.metric} />:
+            </p>
+            <LongText text={ranking.problem} />
+          </>
         )}
       </div>
       {ranking.problem === null && <RankingTable ranking={ranking} metric={metric} />}
@@ -47,30 +50,25 @@ function Winner({ ranking }: { ranking: Ranking }) {
   const tied = others.filter(({ rank }) => rank === winner.rank);
   const beaten = others.filter((entry) => entry.beaten_by.includes(name));
   const open = others.filter((entry) => !tied.includes(entry) && !beaten.includes(entry));
-  const tie =
-    ranking.questions === null ? "by its mean only, there being no samples to compare" : "no difference is shown";
+  const tie = ranking.questions === null ? "there being no samples to compare" : "for no difference is shown";
   return (
     <ul class="winner">
       <li>
-        {tied.length > 0 ? "First" : "Best"} by <Name text={ranking.metric} />:{" "}
+        {tied.length > 0 ? "Tied for first" : "Best"} by <Name text={ranking.metric} />
+        {tied.length > 0 && `, ${tie}`}:{" "}
         <strong>
-          <RunName run={winner.run} />
+          <Runs entries={[winner, ...tied]} />
         </strong>
         {others.length === 0 && "; no other run qualifies"}
       </li>
-      {tied.length > 0 && (
-        <li>
-          Tied with it, {tie}: <Runs entries={tied} />
-        </li>
-      )}
       {beaten.length > 0 && (
         <li>
-          Shown to be better than: <Runs entries={beaten} />
+          Shown {tied.length > 0 && <RunName run={winner.run} />} to be better than: <Runs entries={beaten} />
         </li>
       )}
       {open.length > 0 && (
         <li>
-          Not shown to be better than: <Runs entries={open} />
+          Not shown {tied.length > 0 && <RunName run={winner.run} />} to be better than: <Runs entries={open} />
         </li>
       )}
     </ul>

@@ -74,7 +74,11 @@ function SourceLine({ source }: { source: Source }) {
         </span>
       )}
       {source.is_relevant === false && <span class="muted">not relevant</span>}
-      {source.score !== null && <span class="score muted"> score {number(source.score, ".4f")}</span>}{" "}
+      {source.score !== null && (
+        <span class="score muted">
+          {source.is_relevant === null ? "score" : ", score"} {number(source.score, ".4f")}
+        </span>
+      )}{" "}
       {source.uri !== "" && source.uri !== source.id && (
         <span class="uri">
           <Uri uri={source.uri} />

@@ -11,7 +11,7 @@ import { NamedRun, RunName, runColour, runSymbol } from "./runs";
 import { tickCount } from "./scale";
 import { Scroll } from "./scroll";
 import { numbers, TableHead, words } from "./table-head";
-import { Name } from "./text";
+import { LongText, Name } from "./text";
 
 export function TradeOffSection() {
   const every = useReport().overview.trade_offs;
@@ -28,13 +28,7 @@ export function TradeOffSection() {
         chosen={quality}
         onChoose={setChosen}
       />
-      {tradeOffs.problem === null ? (
-        <Front tradeOffs={tradeOffs} />
-      ) : (
-        <p>
-          <Name text={tradeOffs.problem} />
-        </p>
-      )}
+      {tradeOffs.problem === null ? <Front tradeOffs={tradeOffs} /> : <LongText text={tradeOffs.problem} />}
     </section>
   );
 }
@@ -83,8 +77,9 @@ function Front({ tradeOffs }: { tradeOffs: TradeOffs }) {
         </table>
       </Scroll>
       <p class="muted legend">
-        Filled marks are on the front: no other run is at least as good in everything and better in something. Means are
-        over the questions that all these runs measured; no test is made here, the ranking has one.
+        Filled marks are on the front: no other run is at least as good in everything and better in something, be it by
+        a hair: no test is made here, the ranking has one. Means are over the questions that all these runs measured in
+        all of this, and so are not those of the table above.
       </p>
     </>
   );

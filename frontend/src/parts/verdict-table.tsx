@@ -148,6 +148,12 @@ export function Pairing(props: { comparison: Comparison; onlyBaseline: Metric[];
         {Math.round(100 * comparison.level)} % intervals; p is adjusted (Holm) for all{" "}
         {plural(comparison.family_size, "test")} of this report, and counts below {comparison.alpha}.
       </li>
+      {comparison.comparisons.some(({ verdict }) => verdict === "no difference shown") && (
+        <li>
+          That no difference is shown does not mean that there is none. Whether it is too small to matter can be told
+          with a margin: <code>fastrag report --margin</code>.
+        </li>
+      )}
       {left(baseline, only_in_baseline)}
       {left(candidate, only_in_candidate)}
       {only(baseline, onlyBaseline)}
