@@ -63,12 +63,12 @@ function Winner({ ranking }: { ranking: Ranking }) {
       </li>
       {beaten.length > 0 && (
         <li>
-          Shown {tied.length > 0 && <RunName run={winner.run} />} to be better than: <Runs entries={beaten} />
+          <RunName run={winner.run} /> is shown to be better than: <Runs entries={beaten} />
         </li>
       )}
       {open.length > 0 && (
         <li>
-          Not shown {tied.length > 0 && <RunName run={winner.run} />} to be better than: <Runs entries={open} />
+          <RunName run={winner.run} /> is not shown to be better than: <Runs entries={open} />
         </li>
       )}
     </ul>
