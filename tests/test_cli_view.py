@@ -142,4 +142,5 @@ def test_help_teaches(capsys):
     out = capsys.readouterr().out
     assert "fastrag view results/ --open" in out
     assert "130  ended with Ctrl-C" in out
+    assert "a shell shows 143" in out
     assert max(map(len, out.splitlines())) <= 80

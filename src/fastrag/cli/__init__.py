@@ -1,4 +1,5 @@
-"""The ``fastrag`` command: one file per subcommand, each with its ``ABOUT``, ``EXAMPLES``, arguments and ``run``.
+"""The ``fastrag`` command: one file per subcommand, each with its ``ABOUT``, ``EXAMPLES``, arguments and ``run``;
+some with ``EXIT_CODES``, and with ``AFTER_INTERRUPT``, what Ctrl-C leaves.
 
 Exit codes: 0 done, 1 the job failed, 2 wrong usage, 130 interrupted; ``compare`` and ``copy`` have more.
 """
@@ -21,6 +22,7 @@ from fastrag.cli.terminal import say
 from fastrag.errors import FastRAGError
 
 _INTERRUPTED = 130
+_AFTER_INTERRUPT = "interrupted; run the same command again to go on"
 
 _COMMANDS: dict[str, ModuleType] = {
     "demo": demo,
@@ -55,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except WrongUsage as error:
         options.parser.error(str(error))
     except KeyboardInterrupt:
-        say("interrupted; run the same command again to go on")
+        say(options.after_interrupt)
         if any(not thread.daemon and thread is not threading.main_thread() for thread in threading.enumerate()):
             # An engine's thread cannot be cancelled, and the interpreter would wait for it; what ended is on disk.
             sys.stderr.flush()
@@ -104,7 +106,9 @@ def _parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         made.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
-        made.set_defaults(run=module.run, parser=made)
+        made.set_defaults(
+            run=module.run, parser=made, after_interrupt=getattr(module, "AFTER_INTERRUPT", _AFTER_INTERRUPT)
+        )
         module.add_arguments(made)
     return parser
 

@@ -26,11 +26,15 @@ EXIT_CODES = """\
   2    wrong usage
   130  ended with Ctrl-C
 
+SIGTERM ends it, too, at once and in silence: a shell shows 143.
+
 It answers to this machine only, unless --host says more, and only to the names
 127.0.0.1, localhost and those of --allow-host, so that no other site can read
 along. Whoever can reach the address sees every result in the folder. Through a
 tunnel or proxy name the other end: ssh -L 9000:127.0.0.1:8711 needs
 --allow-host localhost:9000."""
+
+AFTER_INTERRUPT = "stopped serving; the results are as they were"
 
 _PORT = 8711
 _NAME = re.compile(r"([a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", re.ASCII | re.IGNORECASE)
