@@ -167,6 +167,26 @@ def test_wrong_usage(folder, capsys):
     assert "RESULT" in wrong_usage(capsys, "-o", "report.html")
 
 
+@pytest.mark.parametrize("command", ["report", "compare"])
+def test_the_standard_output_is_no_file(command, folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    paths = [str(folder / "base.json"), str(folder / "new.json")]
+    with pytest.raises(SystemExit) as caught:
+        main([command, *paths, "-o", "-"])
+    assert caught.value.code == 2
+    assert "this is written to a file: give its name" in capsys.readouterr().err
+    assert not Path("-").exists()
+    main([command, *paths, "-o", "./-"])
+    assert Path("-").exists()
+
+
+@pytest.mark.parametrize("command", ["report", "compare", "export"])
+def test_help_says_that_folders_are_made(command, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert "folders that are not there are made" in " ".join(capsys.readouterr().out.split())
+
+
 def test_what_cannot_be_read_is_refused(folder, tmp_path, capsys):
     output = tmp_path / "report.html"
     (tmp_path / "empty").mkdir()

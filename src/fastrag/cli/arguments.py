@@ -143,6 +143,13 @@ def margins(options: argparse.Namespace, metrics: Iterable[str]) -> dict[str, fl
     return for_all | {name: margin for name, margin in options.margin if name is not None}
 
 
+def output_file(text: str) -> Path:
+    """A file to write, where the standard output is none."""
+    if text == "-":
+        raise argparse.ArgumentTypeError("this is written to a file: give its name (./- if it is to be called -)")
+    return Path(text)
+
+
 def count(text: str) -> int:
     """A whole number of at least 1."""
     if not text.isdecimal() or int(text) < 1:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastrag.cli.arguments import WrongUsage, add_margin, add_min_coverage, margins, refuse_inputs
+from fastrag.cli.arguments import WrongUsage, add_margin, add_min_coverage, margins, output_file, refuse_inputs
 from fastrag.cli.terminal import console, say
 from fastrag.errors import FastRAGError
 
@@ -76,7 +76,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the same as --format json, as in show and best",
     )
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="write the report there, and the table to the terminal"
+        "-o",
+        "--output",
+        type=output_file,
+        metavar="FILE",
+        help="write the report there, and the table to the terminal; one that is there is replaced, folders that are "
+        "not there are made",
     )
 
 

@@ -57,7 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FILE",
-        help="the file to write; one that is there is replaced (default, and where it is -: the standard output)",
+        help="the file to write; one that is there is replaced, folders that are not there are made (default, and "
+        "where it is -: the standard output)",
     )
     parser.add_argument(
         "--samples",

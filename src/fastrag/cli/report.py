@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastrag.cli.arguments import add_margin, add_samples, margins, refuse_inputs
+from fastrag.cli.arguments import add_margin, add_samples, margins, output_file, refuse_inputs
 from fastrag.cli.terminal import counted, print_line
 from fastrag.errors import ConfigurationError
 
@@ -48,10 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o",
         "--output",
-        type=Path,
+        type=output_file,
         required=True,
         metavar="FILE",
-        help="the HTML file to write; one that is there is replaced",
+        help="the HTML file to write; one that is there is replaced, folders that are not there are made",
     )
     add_samples(parser)
     add_margin(parser)
