@@ -112,6 +112,51 @@ def test_a_trec_run_in_a_file(folder, tmp_path, capsys):
     assert capsys.readouterr().out == f"{tmp_path / 'x.qrels'}: 3 samples\n"
 
 
+class ChunkFinder:
+    async def retrieve(self, question):
+        return [
+            Document(f"{id}#3", "text", uri=uri, metadata={"parent_id": id}) for id, uri in (("a", "u"), ("b", None))
+        ]
+
+
+@pytest.fixture(scope="module")
+def chunks(tmp_path_factory):
+    """A result of chunks of documents, and the questions."""
+    folder = tmp_path_factory.mktemp("chunks")
+    samples = [EvalSample("q", relevant_ids=["a"], id="s")]
+    benchmark = Benchmark(ChunkFinder(), samples, [RecallAtK(1, match="parent_id")])
+    asyncio.run(benchmark.run("run", path=folder / "r.json", keep_outcomes=True)).save(folder / "r.json")
+    write_samples(folder / "q.jsonl", samples)
+    return folder
+
+
+def test_ids_that_no_sample_knows_are_told_of(chunks, capsysbinary):
+    arguments = ["export", str(chunks / "r.json"), "--format", "trec"]
+    with_samples = [*arguments, "--samples", str(chunks / "q.jsonl")]
+    warning = (
+        b"fastrag: none of the ids in the run, for example 'a#3', is among the relevant_ids of the samples, for "
+        b"example 'a': see --match\n"
+    )
+    assert main(with_samples) == 0
+    assert capsysbinary.readouterr() == (b"s Q0 a#3 1 2 run\ns Q0 b#3 2 1 run\n", warning)
+    assert main(arguments) == 0
+    assert capsysbinary.readouterr().err == b""
+    assert main([*with_samples, "--match", "parent_id"]) == 0
+    assert capsysbinary.readouterr() == (b"s Q0 a 1 2 run\ns Q0 b 2 1 run\n", b"")
+    assert main([*arguments, "--match", "uri"]) == 0
+    assert capsysbinary.readouterr() == (
+        b"1 Q0 u 1 1 run\n",
+        b"fastrag: sources without a uri are left out, and what is below moves up: 1\n",
+    )
+
+
+def test_parents_that_were_not_kept(folder, tmp_path, capsys):
+    arguments = ["export", str(folder / "base.json"), "-o", str(tmp_path / "x.run"), "--match", "parent_id"]
+    assert main(arguments) == 1
+    assert "run with keep_outcomes=True" in capsys.readouterr().err
+    assert not (tmp_path / "x.run").exists()
+
+
 def test_questions_of_another_run(folder, tmp_path, capsys):
     write_samples(tmp_path / "other.jsonl", SAMPLES[::-1])
     arguments = ["export", str(folder / "new.json"), "-o", str(tmp_path / "x.run")]
@@ -130,6 +175,8 @@ def test_questions_of_another_run(folder, tmp_path, capsys):
         (["{folder}/base.json", "{folder}/new.json", "--format", "trec"], "name one result file"),
         (["{folder}", "--format", "parquet"], "give a file with -o"),
         (["{folder}", "--format", "csv", "--samples", "x"], "--samples is for trec and qrels"),
+        (["{folder}", "--format", "csv", "--match", "uri"], "--match is for trec"),
+        (["--format", "qrels", "--samples", "x", "--match", "uri"], "--match is for trec"),
         (["--format", "qrels"], "qrels are made of --samples"),
         (["{folder}", "--format", "qrels", "--samples", "x"], "qrels are made of --samples"),
         (["{folder}/new.json", "--format", "csv", "-o", "{folder}/new.json"], "one of the files to read"),

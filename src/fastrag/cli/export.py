@@ -13,6 +13,7 @@ from fastrag.cli.terminal import counted, harmless, print_line, say
 
 if TYPE_CHECKING:
     from fastrag.benchmark import BenchmarkResult, EvalSample
+    from fastrag.benchmark.metrics.retrieval import Match
 
 ABOUT = "write results as Markdown, CSV, Parquet, JUnit XML or a TREC run file"
 
@@ -22,6 +23,7 @@ fastrag export results/ -o samples.csv      (a row a question: spreadsheets)
 fastrag export results/ -o samples.parquet  (the same, exact, for data frames)
 fastrag export results/hybrid.json -o hybrid.xml     (a test case a question)
 fastrag export results/hybrid.json -o hybrid.run --samples questions.jsonl
+fastrag export hybrid.json -o x.run --samples q.jsonl --match parent_id
 fastrag export --samples questions.jsonl -o questions.qrels
 trec_eval -c -m ndcg_cut.10 questions.qrels hybrid.run"""
 
@@ -66,6 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the questions that were asked: their ids for trec, their relevant ids for qrels",
     )
+    parser.add_argument(
+        "--match",
+        choices=["id", "parent_id", "uri"],
+        help="what of a source is written for trec: what the relevant ids are, as of the metrics' match; parent_id, "
+        "of chunks of whole documents, needs kept outcomes (default: id)",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -74,18 +82,20 @@ def run(options: argparse.Namespace) -> None:
     form: str | None = options.format or (_SUFFIXES.get(output.suffix.lower()) if output else None)
     if form is None:
         raise WrongUsage(f"say the form with --format: one of {', '.join(_FORMATS)}")
-    _check(form, options.paths, output, options.samples)
+    _check(form, options.paths, output, options.samples, options.match)
     if output is not None:
         refuse_inputs(output, options.paths, options.samples)
     if form == "trec":
-        _export_run(options.paths[0], output, options.samples)
+        _export_run(options.paths[0], output, options.samples, options.match or "id")
     elif form == "qrels":
         _export_qrels(output, options.samples)
     else:
         _export_results(form, options.paths, output)
 
 
-def _check(form: str, paths: Sequence[Path], output: Path | None, samples: Path | None) -> None:
+def _check(form: str, paths: Sequence[Path], output: Path | None, samples: Path | None, match: str | None) -> None:
+    if match is not None and form != "trec":
+        raise WrongUsage(f"--match is for trec; {form} has no use for it")
     if form == "qrels":
         if paths or samples is None:
             raise WrongUsage("qrels are made of --samples FILE, and of no result")
@@ -125,7 +135,7 @@ def _pieces(form: str, results: Sequence[BenchmarkResult]) -> Iterable[str]:
     return [junit_text(results) if form == "junit" else markdown_text(results)]
 
 
-def _export_run(path: Path, output: Path | None, samples_path: Path | None) -> None:
+def _export_run(path: Path, output: Path | None, samples_path: Path | None, match: Match) -> None:
     from fastrag.benchmark.report.exports.trec_files import trec_run
     from fastrag.benchmark.report.exports.writing import write_text
     from fastrag.benchmark.report.html.runs import reported_run
@@ -133,7 +143,8 @@ def _export_run(path: Path, output: Path | None, samples_path: Path | None) -> N
     reported = reported_run(path)
     for warning in reported.warnings:
         say(warning)
-    found = trec_run(reported.result, samples=_samples(samples_path), outcomes=reported.outcomes)
+    samples = _samples(samples_path)
+    found = trec_run(reported.result, samples=samples, outcomes=reported.outcomes, match=match)
     if output is None:
         _print(found.lines)
     else:
@@ -144,8 +155,16 @@ def _export_run(path: Path, output: Path | None, samples_path: Path | None) -> N
             say(f"no lines of {counted(count, 'question')} that {why}: trec_eval -c counts these as 0")
     if found.again:
         say(
-            f"{counted(found.again, 'source')} that stood in the same ranking before are left out: what is below moves "
-            "up, so that trec_eval may score it higher than fastrag does"
+            f"{counted(found.again, 'source')} whose document stood in the same ranking before are left out: what is "
+            "below moves up, so that trec_eval may score it higher than fastrag does"
+        )
+    if found.without_uri:
+        say(f"sources without a uri are left out, and what is below moves up: {found.without_uri}")
+    relevant = {str(id) for sample in samples or [] for id in sample.relevant_ids}
+    if relevant and found.documents and relevant.isdisjoint(found.documents):
+        say(
+            f"none of the ids in the run, for example {min(found.documents)!r}, is among the relevant_ids of the "
+            f"samples, for example {min(relevant)!r}: see --match"
         )
     if found.repeats:
         say(f"of questions that were asked several times the first answer is taken: {found.repeats} are left out")

@@ -79,6 +79,76 @@ def test_trec_eval_comes_to_the_same_scores(kept, with_outcomes, tmp_path):
             assert theirs == pytest.approx(ours, abs=1e-9)
 
 
+class ChunkFinder:
+    """Finds chunks of documents, each document once; a few are no chunks, and are documents themselves."""
+
+    async def retrieve(self, question):
+        found = random.Random(question).sample(range(30), 15)
+        return [self.chunk(number, place) for place, number in enumerate(found)]
+
+    def chunk(self, number, place):
+        metadata = {"score": 1 / (1 + place)} | ({"parent_id": f"doc {number}"} if number % 5 else {})
+        id = f"doc {number}#3" if number % 5 else f"doc {number}"
+        return Document(id, "text", uri=f"doc {number}" if number != 7 else None, metadata=metadata)
+
+
+@pytest.fixture(scope="module")
+def chunks(tmp_path_factory):
+    path = tmp_path_factory.mktemp("chunks") / "result.json"
+    metrics = [NDCG(10, match="parent_id"), RecallAtK(5, match="parent_id"), MRR(match="parent_id")]
+    benchmark = Benchmark(ChunkFinder(), samples(), metrics)
+    return asyncio.run(benchmark.run("chunks", path=path, keep_outcomes=True)), read_outcomes(f"{path}.outcomes.jsonl")
+
+
+def test_trec_eval_comes_to_the_same_scores_where_chunks_stand_for_documents(chunks, tmp_path):
+    result, outcomes = chunks
+    write_trec_qrels(samples(), tmp_path / "qrels")
+    write_trec_run(result, tmp_path / "run", samples=samples(), outcomes=outcomes, match="parent_id")
+    with (tmp_path / "qrels").open() as qrels, (tmp_path / "run").open() as ranked:
+        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(qrels), set(MEASURES.values()))
+        found = evaluator.evaluate(pytrec_eval.parse_run(ranked))
+    assert len(found) == 40
+    for asked, sample in zip(samples(), result.samples, strict=True):
+        ours = {MEASURES[name]: score for name, score in sample.scores.items()}
+        assert found[asked.id.replace(" ", "%20")] == pytest.approx(ours, abs=1e-9)
+    assert sum(sample.scores["ndcg@10"] for sample in result.samples) > 4
+
+
+def test_parents_are_in_the_outcomes_only(chunks):
+    result, outcomes = chunks
+    with pytest.raises(ConfigurationError, match=r"needs the run's outcomes.* of question 1: run with keep_outcomes"):
+        trec_run(result, match="parent_id")
+    some = replace(outcomes, by_position={0: outcomes.by_position[0]})
+    with pytest.raises(ConfigurationError, match=r"there are none of question 2"):
+        trec_run(result, outcomes=some, match="parent_id")
+    with pytest.raises(ConfigurationError, match="match must be 'id', 'uri' or 'parent_id', not 'parent'"):
+        trec_run(result, match="parent")
+
+
+def test_the_first_chunk_of_a_document_counts(kept):
+    result, outcomes = kept
+    halves = {
+        place: replace(
+            outcome,
+            sources=[replace(source, metadata={"parent_id": i // 2}) for i, source in enumerate(outcome.sources)],
+        )
+        for place, outcome in outcomes.by_position.items()
+    }
+    found = trec_run(result, outcomes=replace(outcomes, by_position=halves), match="parent_id")
+    assert [line[2:4] for line in ranking(found, 1)] == [[str(i), str(i + 1)] for i in range(8)]
+    assert (found.again, found.documents) == (32 * 7, frozenset(map(str, range(8))))
+
+
+def test_uris_stand_for_sources_that_have_one(chunks):
+    result, outcomes = chunks
+    found = trec_run(result, outcomes=outcomes, match="uri")
+    uris = result.samples[0].retrieved_uris
+    assert [unquote(line[2]) for line in ranking(found, 1)] == [uri for uri in uris if uri]
+    assert found.without_uri == sum(sample.retrieved_uris.count("") for sample in result.samples) > 0
+    bare = replace(result, samples=[replace(sample, retrieved_uris=[]) for sample in result.samples])
+    assert (trec_run(bare, match="uri").lines, trec_run(bare, match="uri").without_sources) == ([], 40)
+
+
 def test_what_has_no_lines_is_counted(kept):
     found = trec_run(kept[0])
     assert (found.questions, found.errored, found.without_sources, found.repeats, found.again) == (32, 4, 4, 0, 0)

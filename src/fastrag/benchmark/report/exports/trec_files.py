@@ -12,13 +12,15 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 from urllib.parse import quote
 
 from fastrag.benchmark.arguments import require_samples
 from fastrag.benchmark.checks import with_ids
+from fastrag.benchmark.metrics.retrieval import Match, document_keys
 from fastrag.benchmark.outcomes import Outcome, Outcomes
 from fastrag.benchmark.report.exports.writing import write_text
-from fastrag.benchmark.results import BenchmarkResult
+from fastrag.benchmark.results import BenchmarkResult, SampleResult
 from fastrag.benchmark.samples import EvalSample
 from fastrag.errors import ConfigurationError
 
@@ -33,9 +35,11 @@ class TrecRun:
         lines: ``qid Q0 docid rank score tag``, each with its end.
         questions: That have lines.
         errored: Questions without lines because the pipeline failed, or was not asked.
-        without_sources: Questions without lines because nothing was found.
+        without_sources: Questions without lines because nothing was found, or nothing that has a uri.
         repeats: Further answers to a question that was asked several times; only the first is in the file.
         again: Sources without a line because the same document has one higher up in the ranking.
+        without_uri: Sources without a line because they have no uri, where the documents are uris.
+        documents: The ids in the lines, as they were before blanks were escaped.
     """
 
     lines: list[str]
@@ -44,6 +48,8 @@ class TrecRun:
     without_sources: int
     repeats: int
     again: int
+    without_uri: int
+    documents: frozenset[str]
 
 
 def write_trec_run(
@@ -52,6 +58,7 @@ def write_trec_run(
     *,
     samples: Sequence[EvalSample] | None = None,
     outcomes: Outcomes | None = None,
+    match: Match = "id",
 ) -> None:
     """Write the ranking of each question as a TREC run file, for trec_eval, ir_measures, pytrec_eval and the like.
 
@@ -67,10 +74,13 @@ def write_trec_run(
         samples: Those that were asked: the qid is then a sample's id, and of repeats the first is taken. None: it is
             the position in the result, from 1.
         outcomes: Of the same run (`read_outcomes`), for the scores in ``metadata["score"]``.
+        match: What the docid of a source is: its "id", its "uri", or the "parent_id" in the metadata that only
+            ``outcomes`` hold, as of `fastrag.benchmark.metrics`: what the relevant ids are. A source without a uri
+            has no line, and what is below it moves up.
 
     Raises:
-        ConfigurationError: The result has no samples, they or the outcomes belong to another run, an id is empty or
-            not unique, or ``path`` cannot be written.
+        ConfigurationError: The result has no samples, they or the outcomes belong to another run, ``match`` is none of
+            these or needs outcomes that are not there, an id is empty or not unique, or ``path`` cannot be written.
 
     >>> from datetime import UTC, datetime
     >>> from fastrag.benchmark import DistributionSummary, SampleResult, StatusCounts
@@ -82,7 +92,7 @@ def write_trec_run(
     1 Q0 a 1 2 run
     1 Q0 b 2 1 run
     """
-    write_text(path, trec_run(result, samples=samples, outcomes=outcomes).lines)
+    write_text(path, trec_run(result, samples=samples, outcomes=outcomes, match=match).lines)
 
 
 def write_trec_qrels(samples: Sequence[EvalSample], path: str | Path) -> None:
@@ -104,34 +114,45 @@ def write_trec_qrels(samples: Sequence[EvalSample], path: str | Path) -> None:
 
 
 def trec_run(
-    result: BenchmarkResult, *, samples: Sequence[EvalSample] | None = None, outcomes: Outcomes | None = None
+    result: BenchmarkResult,
+    *,
+    samples: Sequence[EvalSample] | None = None,
+    outcomes: Outcomes | None = None,
+    match: Match = "id",
 ) -> TrecRun:
     """What `write_trec_run` writes."""
     require_samples(result)
+    if match not in get_args(Match):
+        raise ConfigurationError(f"match must be 'id', 'uri' or 'parent_id', not {match!r}")
     repeats = 1 if samples is None else _repeats(result, samples)
     qids = [str(i) for i in range(1, len(result.samples) + 1)] if samples is None else _qids(samples)
     tag = _field(result.name, "the result's name")
     lines: list[str] = []
-    questions = errored = without_sources = again = 0
+    documents: set[str] = set()
+    questions = errored = without_sources = again = without_uri = 0
     for place in range(0, len(result.samples), repeats):
         sample, qid = result.samples[place], qids[place // repeats]
         if sample.status == "errored":
             errored += 1
             continue
-        if not sample.retrieved_ids:
+        kept = None if outcomes is None else _kept(outcomes, place, sample.question, sample.retrieved_ids)
+        keys = _keys(sample, kept, match, place)
+        named = [index for index, key in enumerate(keys) if key or match != "uri"]
+        without_uri += len(sample.retrieved_ids) - len(named)
+        if not named:
             without_sources += 1
             continue
         questions += 1
-        kept = None if outcomes is None else _kept(outcomes, place, sample.question, sample.retrieved_ids)
-        first = {document: index for index, document in reversed(list(enumerate(sample.retrieved_ids)))}
+        first = {keys[index]: index for index in reversed(named)}
         places = sorted(first.values())
-        again += len(sample.retrieved_ids) - len(places)
+        again += len(named) - len(places)
+        documents.update(first)
         scores = _scores(kept, places)
         for rank, (index, score) in enumerate(zip(places, scores, strict=True), start=1):
-            document = _field(sample.retrieved_ids[index], f"source {index + 1} of question {place + 1}")
+            document = _field(keys[index], f"source {index + 1} of question {place + 1}")
             lines.append(f"{qid} Q0 {document} {rank} {score!r} {tag}\n")
     left_out = len(result.samples) - len(result.samples) // repeats
-    return TrecRun(lines, questions, errored, without_sources, left_out, again)
+    return TrecRun(lines, questions, errored, without_sources, left_out, again, without_uri, frozenset(documents))
 
 
 def trec_qrels(samples: Sequence[EvalSample]) -> Iterator[str]:
@@ -173,6 +194,20 @@ def _kept(outcomes: Outcomes, place: int, question: str, ids: Sequence[str]) -> 
     if kept is not None and (kept.question != question or [source.id for source in kept.sources] != list(ids)):
         raise ConfigurationError(f"the outcomes are not of this result: they differ in question {place + 1}")
     return kept
+
+
+def _keys(sample: SampleResult, kept: Outcome | None, match: Match, place: int) -> Sequence[str]:
+    """What stands for each source; "" for one that has no uri."""
+    if match == "id":
+        return sample.retrieved_ids
+    if match == "uri":
+        return sample.retrieved_uris[: len(sample.retrieved_ids)]
+    if kept is None and sample.retrieved_ids:
+        raise ConfigurationError(
+            f"match='parent_id' needs the run's outcomes, which hold the sources' metadata, and there are none of "
+            f"question {place + 1}: run with keep_outcomes=True, or take another match"
+        )
+    return [] if kept is None else list(map(str, document_keys(kept.sources, match)))
 
 
 def _scores(kept: Outcome | None, places: Sequence[int]) -> Sequence[float]:
