@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastrag.benchmark import BenchmarkResult, DistributionSummary, SampleResult, StatusCounts
-from fastrag.benchmark.result_file import load_all
 from fastrag.errors import ConfigurationError
 
 # Without a checksum, as files were written at first, and with one.
@@ -384,20 +383,3 @@ def test_a_long_file_name(tmp_path):
     path = tmp_path / ("n" * 250 + ".json")
     a_result().save(path)
     assert BenchmarkResult.load(path) == a_result()
-
-
-def test_load_all_takes_files_and_folders(tmp_path):
-    for name in ("b", "a"):
-        a_result(name=name).save(tmp_path / f"{name}.json")
-    (tmp_path / "benchmark.py").write_text("# the script beside its results")
-    assert [result.name for result in load_all([tmp_path])] == ["a", "b"]
-    assert [result.name for result in load_all([tmp_path / "b.json", tmp_path])] == ["b", "a", "b"]
-
-
-def test_load_all_refuses_strangers(tmp_path):
-    with pytest.raises(ConfigurationError, match="has no result files"):
-        load_all([tmp_path])
-    a_result().save(tmp_path / "a.json")
-    (tmp_path / "package.json").write_text("{}")
-    with pytest.raises(ConfigurationError, match=r"package\.json: .*; move it out"):
-        load_all([tmp_path])

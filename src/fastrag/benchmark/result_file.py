@@ -24,6 +24,7 @@ from fastrag._support.files import write_chunks_atomically
 from fastrag.benchmark.json_form import decode, encode, encode_lines
 from fastrag.benchmark.metrics.base import DistributionSummary
 from fastrag.benchmark.results import BenchmarkResult, SampleResult, StatusCounts
+from fastrag.benchmark.run_header import START as HEADER_START
 from fastrag.errors import ConfigurationError
 
 SCHEMA_VERSION = 1
@@ -35,6 +36,13 @@ _MOST_HEAD_LINES = 16
 # A file without ends of lines is not read to its end before it is known to be none of ours.
 _LONGEST_LINE = 1 << 28
 _LONGEST_END = 100
+
+_FILES_OF_RUNS = {
+    b"journal": "it is the journal of a run that has not ended: fastrag show and fastrag report read it; run again "
+    "with resume=True to end it",
+    b"outcomes": "it is what a run's pipeline returned, kept beside its result: read_outcomes reads it",
+    b"judgements": "it is what judges said in a run, kept beside its result: read_judgements reads it",
+}
 
 
 class _Status(msgspec.Struct, forbid_unknown_fields=True):
@@ -233,6 +241,10 @@ def _values(record: Any) -> tuple[Any, ...]:
 def _why(data: bytes, error: Exception) -> str:
     if not data.strip():
         return "it is empty"
+    if data.startswith(HEADER_START):
+        content, _, _ = data[len(HEADER_START) : len(HEADER_START) + _LONGEST_END].partition(b'"')
+        if content in _FILES_OF_RUNS:
+            return _FILES_OF_RUNS[content]
     try:
         version = decode(data, _Version).schema_version
     except (ValueError, RecursionError):
@@ -298,33 +310,3 @@ def _number_problem(value: object) -> str | None:
     except OverflowError:
         return "is beyond the range of a float"
     return None if math.isfinite(number) else f"is {number!r}; JSON has no NaN and no infinity"
-
-
-def load_all(paths: Sequence[Path]) -> list[BenchmarkResult]:
-    """Load result files; a folder stands for every ``.json`` file directly in it, in the order of their names.
-
-    Raises:
-        ConfigurationError: A path does not exist, a folder has no result files, or a file is not one; a stranger
-            among them is refused rather than skipped, so that no result is left out unnoticed.
-    """
-    results = []
-    for path in paths:
-        try:
-            # By stem: "hybrid" stands before "hybrid-reranked", as it does in a script that makes them.
-            found = sorted(path.iterdir(), key=lambda file: file.stem)
-        except NotADirectoryError:
-            results.append(load(path))
-            continue
-        except (OSError, ValueError) as error:
-            raise ConfigurationError(f"{path}: cannot be read: {error}") from error
-        files = [file for file in found if file.suffix == ".json" and file.name[0] != "." and file.is_file()]
-        if not files:
-            raise ConfigurationError(f"{path}: the folder has no result files (*.json)")
-        for file in files:
-            try:
-                results.append(load(file))
-            except ConfigurationError as error:
-                raise ConfigurationError(
-                    f"{error}; move it out of the folder, or name the result files one by one"
-                ) from error
-    return results

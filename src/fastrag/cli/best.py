@@ -33,9 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Rank and show; fails where no result qualifies."""
     from fastrag.benchmark import rank
+    from fastrag.benchmark.loading import load_all
     from fastrag.benchmark.report.ranking_json import ranking_dict
     from fastrag.benchmark.report.ranking_text import print_ranking
-    from fastrag.benchmark.result_file import load_all
 
     results = load_all(options.paths)
     ranking = rank(results, options.metric, min_coverage=options.min_coverage)

@@ -118,7 +118,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _candidates(paths: Sequence[Path], baseline: BenchmarkResult) -> list[BenchmarkResult]:
     """What is compared; the baseline in a folder beside the others is not compared with itself."""
-    from fastrag.benchmark.result_file import load_all
+    from fastrag.benchmark.loading import load_all
 
     return [result for path in paths for result in load_all([path]) if not path.is_dir() or result != baseline]
 

@@ -112,7 +112,7 @@ def _check(form: str, paths: Sequence[Path], output: Path | None, samples: Path 
 
 def _export_results(form: str, paths: Sequence[Path], output: Path | None) -> None:
     from fastrag.benchmark import write_csv, write_junit, write_markdown, write_parquet
-    from fastrag.benchmark.result_file import load_all
+    from fastrag.benchmark.loading import load_all
 
     results = load_all(paths)
     if output is None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastrag.cli.terminal import console, print_json, print_line
+from fastrag.cli.terminal import console, counted, print_json, print_line, say
 
 if TYPE_CHECKING:
     from fastrag.benchmark import BenchmarkResult
@@ -36,27 +37,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Load and show."""
     from fastrag.benchmark.journal import is_journal
+    from fastrag.benchmark.loading import load_all, open_journals
     from fastrag.benchmark.report.results_json import results_dict
     from fastrag.benchmark.report.terminal import print_results
-    from fastrag.benchmark.result_file import load_all
 
     results: list[BenchmarkResult] = []
     partial: dict[int, tuple[int, int]] = {}
     notes = []
+    left_out: list[Path] = []
     for path in options.paths:
         if not is_journal(path):
-            results += load_all([path])
+            found = load_all([path])
+            results += found
+            if path.is_dir():
+                left_out += open_journals(path, found)
             continue
         result, ended, total = _partial(path)
         partial[len(results)] = ended, total
         results.append(result)
         notes.append(f"{result.name}: {ended} of {total} questions have ended, as {path} says")
+    not_shown = _not_shown([journal for journal in left_out if journal not in options.paths])
     if options.json:
+        for note in not_shown:
+            say(note)
         print_json(results_dict(results, partial=partial))
         return
     print_results(results, console())
-    for note in notes:
+    for note in notes + not_shown:
         print_line(note)
+
+
+def _not_shown(journals: Sequence[Path]) -> list[str]:
+    from fastrag.benchmark.loading import some_names
+
+    if not journals:
+        return []
+    has, them = ("has", "it") if len(journals) == 1 else ("have", "them")
+    runs = f"{counted(len(journals), 'run')} that {has} not ended ({some_names(journals)})"
+    return [f"not shown: {runs}; fastrag report shows {them}, too"]
 
 
 def _partial(path: Path) -> tuple[BenchmarkResult, int, int]:
