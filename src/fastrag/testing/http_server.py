@@ -243,6 +243,8 @@ class _Handler(BaseHTTPRequestHandler):
     def setup(self) -> None:
         super().setup()
         self.server.connections.add(self.connection)
+        # Closed before the end of a reply can be read: whoever has it whole and asks again must find the place free.
+        self._answering = contextlib.ExitStack()
 
     def finish(self) -> None:
         self.server.connections.discard(self.connection)
@@ -266,7 +268,8 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         request = RecordedRequest(self.path, headers, body)
         owner = self.server.owner
-        with owner._answering(request) as fault:
+        with contextlib.ExitStack() as self._answering:
+            fault = self._answering.enter_context(owner._answering(request))
             self.server.stopping.wait(fault.delay_s)
             refusal = owner._refusal(request)
             if refusal is not None:
@@ -291,8 +294,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         sent = body[: fault.cut_after]
-        for part in [sent] if not fault.drip_s else [bytes([byte]) for byte in sent]:
+        parts = [sent] if not fault.drip_s else [bytes([byte]) for byte in sent]
+        for number, part in enumerate(parts, start=1):
             self.server.stopping.wait(fault.drip_s)
+            if number == len(parts):
+                self._answering.close()
             self.wfile.write(part)
         if fault.cut_after is not None:
             self._break()
@@ -315,6 +321,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._chunk(self.server.owner._event(edited).encode())
         if fault.end_after is None and self.server.owner._last_event:
             self._chunk(self.server.owner._last_event.encode())
+        self._answering.close()
         self._chunk(b"")
 
     def _chunk(self, data: bytes) -> None:
