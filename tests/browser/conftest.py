@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from fastrag.benchmark.report import html
 from fastrag.cli import main
 
 from .pages import Written
 from .real_runs import make_hostile, make_large, make_real
 
-STATIC = Path(html.__file__).parent / "static"
 AXE = Path(__file__).resolve().parents[2] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
 
 # Without the last ones, a browser that has just been started asks its maker's servers for news.
@@ -35,21 +33,12 @@ def lacking(reason):
     pytest.skip(reason)
 
 
-def pytest_collection_modifyitems(items):
-    # One browser, one process: tests of pages stand in each other's way on two cores.
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("browser"))
-
-
 @pytest.fixture(scope="module")
-def browser():
+def browser(built_pages):
     """Chromium, started once for the tests of a file."""
     executable = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if executable is None:
         lacking("no Chromium is installed")
-    if not (STATIC / "report.js").is_file():
-        lacking("the pages are not built: make frontend (needs Node.js 20.19 or newer)")
     api = pytest.importorskip("playwright.sync_api", reason="the browser's driver is in the extra test")
     with api.sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)

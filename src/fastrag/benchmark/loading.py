@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fastrag.benchmark.journal import is_journal, read_journal, result_path
+from fastrag.benchmark.report.texts import listed
 from fastrag.benchmark.result_file import load
 from fastrag.benchmark.results import BenchmarkResult
 from fastrag.errors import ConfigurationError
-
-_MOST_NAMES = 5
 
 
 def load_all(paths: Sequence[Path]) -> list[BenchmarkResult]:
@@ -58,16 +57,6 @@ def open_journals(folder: Path, results: Sequence[BenchmarkResult]) -> list[Path
     ]
 
 
-def some_names(files: Sequence[Path]) -> str:
-    """The names of files, the first few of many.
-
-    >>> some_names([Path("results", f"{letter}.json") for letter in "abcdefg"])
-    'a.json, b.json, c.json, d.json, e.json and 2 more'
-    """
-    more = f" and {len(files) - _MOST_NAMES} more" if len(files) > _MOST_NAMES else ""
-    return ", ".join(file.name for file in files[:_MOST_NAMES]) + more
-
-
 def _visible_files(folder: Path) -> list[Path]:
     # By stem: "hybrid" stands before "hybrid-reranked", as it does in a script that makes them.
     found = sorted(folder.iterdir(), key=lambda file: (result_path(file).stem, file.name))
@@ -79,8 +68,9 @@ def _but_journals(found: Sequence[Path]) -> str:
     if not journals:
         return ""
     what = "the journal of a run that has" if len(journals) == 1 else "journals of runs that have"
+    names = listed(file.name for file in journals)
     return (
-        f", but {what} not ended: {some_names(journals)}. fastrag show {journals[0]} and fastrag report read them; "
+        f", but {what} not ended: {names}. fastrag show {journals[0]} and fastrag report read them; "
         "run again with resume=True to end what was broken off"
     )
 

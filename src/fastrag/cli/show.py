@@ -68,12 +68,12 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _not_shown(journals: Sequence[Path]) -> list[str]:
-    from fastrag.benchmark.loading import some_names
+    from fastrag.benchmark.report.texts import listed
 
     if not journals:
         return []
     has, them = ("has", "it") if len(journals) == 1 else ("have", "them")
-    runs = f"{counted(len(journals), 'run')} that {has} not ended ({some_names(journals)})"
+    runs = f"{counted(len(journals), 'run')} that {has} not ended ({listed(file.name for file in journals)})"
     return [f"not shown: {runs}; fastrag report shows {them}, too"]
 
 
